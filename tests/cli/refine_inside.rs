@@ -82,6 +82,21 @@ fn a_conversation_has_five_rounds_and_no_more() {
 }
 
 #[test]
+fn the_command_that_a_full_conversation_names_continues_its_refinement() {
+    let world = world("exit 9");
+    for _ in 0..5 {
+        write(&world, &begin(&world).done(), "1\n2\n3\n4\n5\n6\n7\n");
+        end(&world, &lines(7)).done();
+    }
+    let refused = world.in_session("S", &["refine", "begin", "--plan", "plan.md"], "");
+    let named = refused.stderr.split('`').find(|part| part.starts_with("ralph ")).unwrap();
+    let words: Vec<&str> = named.split(' ').skip(1).chain(["--no-notify"]).collect();
+    assert_eq!(world.ralph(&words).exit, 4, "the client of this test fails");
+    assert_ne!(session(&world, "plan")["status"], "max_iterations");
+    assert_eq!(session(&world, "plan-2"), Value::Null);
+}
+
+#[test]
 fn the_five_rounds_are_the_conversations_under_whatever_names() {
     let world = world("exit 9");
     world.write("project/other.md", "o\n");
@@ -230,8 +245,13 @@ fn prompts_and_ideas_are_there_for_the_skills() {
         assert!(refused.stderr.contains(says), "{arguments:?} {refused:?}");
     }
     let message = "Ideas.\n```jsonl\n{\"name\":\"Log in\"}\n```\nCHANGES: 1\nSUMMARY: a\n";
-    let tasks = world.in_session("S", &["refine", "ideas"], message).done();
-    world.in_session("S", &["plan-sync"], &tasks.stdout).done();
+    let saved = "```jsonl\n{\"id\":\"IDEA-7\",\"name\":\"Log out\"}\n```\n";
+    for ideas in [message, saved] {
+        let tasks = world.in_session("S", &["refine", "ideas"], ideas).done();
+        world.in_session("S", &["plan-sync"], &tasks.stdout).done();
+    }
+    // A file that is read later removes no task.
     assert_eq!(world.state()["task_graph"][0]["name"], "Log in");
+    assert_eq!(world.state()["task_graph"][1]["name"], "Log out");
     assert_eq!(world.in_session("S", &["refine", "ideas"], "no").exit, 1);
 }

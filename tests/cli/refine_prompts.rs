@@ -56,7 +56,7 @@ fn the_first_text_that_the_project_has_is_what_a_round_is_told() {
 fn explain_names_the_text_of_each_prompt() {
     let world = world(ENDS);
     prompt(&world, SECOND, "plan-improver", OF_THE_DOCUMENT);
-    prompt(&world, FIRST, "robot-mode", "# Robot\n");
+    prompt(&world, FIRST, "robot-mode", "");
     let lines = [
         "bead-refiner    built in",
         "plan-improver   scripts/refine/prompts/plan-improver.md",
@@ -81,18 +81,10 @@ fn explain_names_the_text_of_each_prompt() {
 }
 
 #[test]
-fn a_text_that_lacks_the_contract_is_refused_with_its_lines_and_its_file() {
+fn a_text_that_cannot_be_used_is_refused_with_its_lines_and_its_file() {
     let whole = format!("${{PLAN_FILE}}{CONTRACT}");
     for (text, expected) in [
-        (whole.replace("CHANGES: {number}\n", ""), &["it lacks the line `CHANGES: {number}`"][..]),
-        (
-            whole.replace("SUMMARY: {one-line summary of changes}\n", ""),
-            &["`SUMMARY: {one-line summary of changes}`"],
-        ),
-        ("${PLAN_FILE}".to_owned(), &["`CHANGES: {number}`; it lacks", "`SUMMARY:"]),
-        (String::new(), &["`CHANGES: {number}`", "`SUMMARY:", "`${PLAN_FILE}`"]),
-        (whole.replace("CHANGES", "Changes"), &["`CHANGES: {number}`"]),
-        (whole.replace("${PLAN_FILE}", "plan"), &["it lacks `${PLAN_FILE}`"]),
+        (String::new(), &["it is empty"][..]),
         (format!("${{SECRET}} {whole}"), &["line 1: `${SECRET}` is not a variable of this prompt"]),
         (format!("/ralph-cancel {whole}"), &["takes for a command"]),
         (format!("{whole}{}", "x".repeat(70_000)), &["larger than 64 KiB"]),
@@ -148,7 +140,7 @@ fn nothing_in_a_text_is_run_or_filled_in_twice() {
 
 #[test]
 fn a_round_that_rewrites_the_text_changes_no_other_round() {
-    let world = world("printf 'evil' >scripts/refine/prompts/plan-improver.md\nended 9");
+    let world = world("printf '/evil' >scripts/refine/prompts/plan-improver.md\nended 9");
     prompt(&world, SECOND, "plan-improver", OF_THE_DOCUMENT);
     world.ralph(&["refine", "loop", "--plan", "plan.md", "--max-iterations", "2", "--no-notify"]);
     assert_eq!(n_called(&world), 2);

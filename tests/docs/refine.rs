@@ -54,7 +54,11 @@ fn the_skills_call_the_commands_that_there_are() {
         ),
         (
             "ideate",
-            &["ralph refine prompt idea-wizard", "ralph refine ideas <<'", "| ralph plan-sync"],
+            &[
+                "ralph refine prompt idea-wizard",
+                "ralph refine ideas <<'",
+                "ralph refine ideas < FILE | ralph plan-sync",
+            ],
         ),
         ("plan-refinery", &["context-loader", "post-context", "synthesizer", "robot-mode"]),
     ] {

@@ -70,6 +70,12 @@ fn inside_the_clients_sandbox_each_command_works_or_says_in_one_line_to_give_it_
         let said = player.runs(&format!("{sandbox}ralph verify"), false);
         let expected = if seen == "writable" { "AC-1" } else { "give `ralph verify …` alone" };
         assert!(said.contains(expected), "{seen}: {said}");
+        // Its lines come by a redirection, so it cannot be given alone.
+        let sync =
+            format!("{sandbox}env RALPH_ROUND=plan ralph plan-sync <<'T'\n{{\"name\":\"x\"}}\nT");
+        let said = player.runs(&sync, false);
+        let names_block = said.contains("end your last message with the tasks instead");
+        assert_eq!(names_block, seen != "writable", "{seen}: {said}");
     }
 }
 

@@ -490,10 +490,11 @@ fn take_up(
         if (is_planned && state.phase != Phase::Planned) || state.ending.is_some() {
             return None;
         }
-        if lifecycle::is_in_place(asked.home, file) {
+        let is_in_place = lifecycle::is_in_place(asked.home, file);
+        if is_in_place {
             lifecycle::complete(file, state, &asked.project_root);
         }
-        let was_begun = state.started_at.is_some() && state.frozen.is_some();
+        let was_begun = state.started_at.is_some() && (state.frozen.is_some() || !is_in_place);
         state.resume();
         options.fill(state);
         if !was_begun || !options.criteria.is_empty() {

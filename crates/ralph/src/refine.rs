@@ -37,14 +37,15 @@ impl Template {
         let flaws = prompt.flaws(&own.text);
         if !flaws.is_empty() {
             return Err(bad_state(anyhow!(
-                "`{}` cannot be the prompt `{}`: {}; write what is missing, or remove the file to use the \
-                 text that comes with Ralph",
+                "`{}` cannot be the prompt `{}`: {}; correct it, or remove the file to use the text that \
+                 comes with Ralph",
                 own.file,
                 prompt.name(),
                 visible(&flaws.join("; "))
             )));
         }
-        Ok(Template { prompt, text: own.text.into(), file: Some(own.file) })
+        let text = prompt.completed(own.text, text(prompt));
+        Ok(Template { prompt, text: text.into(), file: Some(own.file) })
     }
 
     /// The text with its variables filled in.

@@ -339,7 +339,11 @@ fn inside_sandbox(error: anyhow::Error, name: &str) -> anyhow::Error {
 
 /// The one line for a command that runs in the client's sandbox.
 fn give_alone(name: &str) -> anyhow::Error {
-    let what = if keeps_all_inside() {
+    let what = if name == "plan-sync" && client::is_plan_round() {
+        "end your last message with the tasks instead, in a ```jsonl block with one JSON object on each \
+         line: Ralph reads it there"
+            .to_owned()
+    } else if keeps_all_inside() {
         "a person has to type `ralph install --with sandbox` in another terminal once; the loop goes on \
          without this command"
             .to_owned()

@@ -5,8 +5,10 @@
 //! so that a task without reports is not executed forever.
 
 use super::agents::Mode;
+use super::change::{RouterWrite, apply};
 use super::files::OrchestrationFile;
 use super::invocation::{CallKey, Invocation};
+use super::local_time::LocalTime;
 use super::progress::{Progress, TaskEntry, TaskMark};
 use super::recovery::Tries;
 use super::report::{attempts_in, next_attempt};
@@ -30,10 +32,12 @@ pub fn made(
     iteration: u32,
 ) -> u32 {
     let reports = picture.reports_of(task);
-    let noted = tries
-        .get(&execution(task, iteration))
-        .map_or(0, |one| one.ends.max(one.left_failed).max(one.marked_failed));
     let failed = entry.filter(|it| it.status == TaskMark::Failed && !it.note.contains(UNDEFINED));
+    let noted = tries.get(&execution(task, iteration)).map_or(0, |one| {
+        // One that was begun by hand is over once its task has failed.
+        let begun = one.begun.saturating_sub(u32::from(failed.is_none()));
+        one.ends.max(one.left_failed).max(one.marked_failed).max(begun)
+    });
     let by_note = failed.map_or(0, |entry| {
         let is_of_it = entry.number("Iteration").is_none_or(|of| of == iteration);
         let number = entry.number("Attempt").filter(|_| is_of_it).unwrap_or_default();
@@ -72,9 +76,35 @@ pub fn note_end(after: &mut Snapshot, call: &Invocation, now: Timestamp) {
     }
 }
 
+/// Records the executions among calls that the user makes by hand: nobody tells how these end, and agents
+/// may leave no trace but a mark. A failed task is open again, so that its next mark is this attempt's.
+///
+/// # Errors
+/// What cannot be written.
+pub fn note_begun(
+    seen: &Snapshot,
+    calls: &[Invocation],
+    now: Timestamp,
+    local: LocalTime,
+) -> Result<Snapshot, String> {
+    let picture = Picture::of(seen);
+    let mut after = seen.clone();
+    for Invocation { key, .. } in calls.iter().filter(|call| call.mode == Mode::Execute) {
+        let entry = picture.progress.as_ref().and_then(|progress| progress.task(&key.task));
+        let made = made(&picture, entry, &seen.tries, &key.task, key.iteration);
+        after.tries.begun(key, made.saturating_add(1), now);
+        if entry.is_some_and(|entry| entry.status == TaskMark::Failed) {
+            let (task, status) = (key.task.clone(), TaskMark::Open);
+            after = apply(&after, &[RouterWrite::Mark { task, status, note: None }], local)?;
+        }
+    }
+    Ok(after)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{SampleOrchestration, now, report};
+    use super::super::fixture::{SampleOrchestration, later, now, report};
+    use super::super::machine::{self, Act};
     use super::*;
 
     /// A failed task with this note, after this many reports in the first iteration.
@@ -118,6 +148,29 @@ mod tests {
         check(&session, 1, (1, 2));
         session.seen.tries.left_failed(&execution("a", 1), now());
         check(&session, 1, (2, 3));
+    }
+
+    #[test]
+    fn what_is_begun_by_hand_and_leaves_only_marks_is_bounded_as_any_attempt() {
+        let mut session = SampleOrchestration::planned(&[("a", &[])]);
+        let mut begun = Vec::new();
+        for minutes in 0..20 {
+            let at = later(minutes * 61);
+            let step = machine::next(&session.seen, at);
+            session.seen = apply(&session.seen, &step.changes, at.into()).unwrap();
+            let Act::Invoke(calls) = &step.act else { break };
+            session.seen = note_begun(&session.seen, calls, at, at.into()).unwrap();
+            begun.push((calls[0].mode, calls[0].input("ATTEMPT_NUMBER").map(str::to_owned)));
+            match calls[0].mode {
+                Mode::Execute => session.noted("a", "[/]", Some(&format!("started: {at:.0}"))),
+                Mode::TimeoutFail => session.noted("a", "[F]", None),
+                _ => break,
+            }
+        }
+        let (execute, failed) = (Mode::Execute, (Mode::TimeoutFail, None));
+        let attempt = |number: &str| (execute, Some(number.to_owned()));
+        assert_eq!(begun[..4], [attempt("1"), failed.clone(), attempt("2"), failed]);
+        assert!(begun[4..].iter().all(|(mode, _)| *mode != execute), "{begun:?}");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::metadata::{
     Counts, IterationMetadata, OrchestrationMetadata, planned, refresh, set_state,
 };
 use super::progress::{self, IterationRow, Progress, ProgressSection, TaskEntry, TaskMark};
+use super::signal::{SignalKeyword, UnheardSignal};
 use super::snapshot::Snapshot;
 use super::state::{MetadataStatus, State};
 use super::yaml;
@@ -78,6 +79,8 @@ pub enum RouterWrite {
     Planned(u32),
     /// Records that an iteration is over.
     Completed(u32),
+    /// Notes the heard STEER signals in the plan, by name.
+    NotePlan(Vec<String>),
     /// Archives the heard signals, by name. The owner of the mailbox moves the files.
     Heard(Vec<String>),
 }
@@ -218,9 +221,25 @@ fn one(seen: &mut Snapshot, change: &RouterWrite, now: LocalTime) -> Result<(), 
                 IterationMetadata::completed(text, now)
             })?;
         }
+        RouterWrite::NotePlan(names) => note_plan(seen, names),
         RouterWrite::Heard(names) => seen.signals.retain(|signal| !names.contains(&signal.name)),
     }
     Ok(())
+}
+
+fn note_plan(seen: &mut Snapshot, names: &[String]) {
+    let is_steer =
+        |one: &&UnheardSignal| one.word == SignalKeyword::Steer && names.contains(&one.name);
+    let steers = seen.signals.iter().filter(is_steer);
+    let notes: String = steers.map(|one| format!("- {}\n", one.text.replace('\n', " "))).collect();
+    let Some(plan) = seen.text(OrchestrationFile::Plan).filter(|_| !notes.is_empty()) else {
+        return;
+    };
+    let text = match plan.split_once("\n## Notes\n") {
+        Some((before, after)) => format!("{before}\n## Notes\n{notes}{after}"),
+        None => format!("{}\n\n## Notes\n{notes}", plan.trim_end()),
+    };
+    write(seen, OrchestrationFile::Plan, text);
 }
 
 fn mark(
@@ -243,6 +262,12 @@ fn begin(
     now: LocalTime,
 ) -> Result<(), String> {
     let text = seen.text(OrchestrationFile::Progress).unwrap_or_default();
+    let rows = Progress::parse(text).iterations.unwrap_or_default();
+    let before = iteration.saturating_sub(1);
+    // The router need not have ended that one.
+    let ended = (before > 0 && rows.iter().all(|row| row.iteration != before))
+        .then(|| progress::set_row(text, &row(text, seen, before, "Complete")));
+    let text = ended.as_deref().unwrap_or(text);
     let text = progress::start(text, iteration, planning_of(iteration), &feedbacks.join(", "));
     write(seen, OrchestrationFile::Progress, text);
     let place = OrchestrationFile::IterationMetadata(iteration);
@@ -353,11 +378,15 @@ mod tests {
     fn an_iteration_begins_with_its_tasks_its_row_and_its_time() {
         let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
         session.edit("metadata.yaml", "in_progress #", "awaiting_feedback #");
+        session.edit("progress.md", "| 1 | Planning | 0/0 | N/A |\n", "");
         let begin = RouterWrite::Begin { iteration: 2, feedbacks: vec!["a".into(), "b".into()] };
         let after = apply(&session.seen, &[begin], now().into()).unwrap();
         let progress = Progress::parse(after.text(OrchestrationFile::Progress).unwrap());
         assert_eq!(progress.planning(2).count(), 4);
-        assert_eq!(progress.iterations.unwrap()[1].feedbacks, "a, b");
+        let rows = progress.iterations.unwrap();
+        assert_eq!((rows[0].iteration, rows[0].status.as_str()), (1, "Complete"));
+        assert_eq!((rows[0].tasks.as_str(), rows[0].feedbacks.as_str()), ("0/1", "N/A"));
+        assert_eq!(rows[1].feedbacks, "a, b");
         assert!(
             after
                 .text(OrchestrationFile::IterationMetadata(2))

@@ -1,6 +1,6 @@
 //! The guardrails of an orchestration, from `<SESSION_ID>.instructions.md` next to its folder.
 //!
-//! They are in the front matter, or under a heading as `- max_cycles: 3`. A missing or unreadable
+//! They are in the front matter, or in a line of their own as `max_cycles: 3`. A missing or unreadable
 //! value falls back to the default; an unreadable one is reported.
 
 use super::files::OrchestrationFile;
@@ -90,12 +90,12 @@ impl Guardrails {
     }
 }
 
-/// Reads `- max_cycles: 3` from the body, with its line.
+/// Reads `- max_cycles: 3` or `max_cycles: 3` from the body, with its line.
 fn in_body(text: &str, name: &str) -> Option<(String, usize)> {
     let body_from =
         front_matter(text).map_or(0, |(yaml, before)| before + yaml.lines().count() + 1);
     text.lines().enumerate().skip(body_from).find_map(|(at, line)| {
-        let item = line.trim_start().strip_prefix(['-', '*'])?.trim_start();
+        let item = line.trim_start().trim_start_matches(['-', '*']).trim_start();
         let said = item.strip_prefix(name)?.strip_prefix(':')?;
         Some((said.trim().to_owned(), at + 1))
     })
@@ -131,7 +131,8 @@ mod tests {
     #[test]
     fn what_is_not_said_is_as_by_default() {
         check("", [2, 1, 60, 4, 4], &[]);
-        check("# Prose\nmax_cycles: 9\n", [2, 1, 60, 4, 4], &[]);
+        check("# Prose\nmax_cycles at all\n", [2, 1, 60, 4, 4], &[]);
+        check("max_parallel_executors: 2\n", [2, 1, 60, 2, 4], &[]);
     }
 
     #[test]

@@ -59,6 +59,10 @@ pub struct Try {
     /// For the execution of a task: how often `ralph session mark` marked it as failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub marked_failed: u32,
+    /// For the execution of a task: the number of the last attempt, counted in its iteration, that the
+    /// user began by hand.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub begun: u32,
     /// The time of the last change to this record.
     pub last: Timestamp,
 }
@@ -101,11 +105,16 @@ impl Tries {
         one.marked_failed = one.marked_failed.saturating_add(1);
     }
 
+    /// Records that the user began this attempt of an execution by hand.
+    pub fn begun(&mut self, key: &CallKey, attempt: u32, now: Timestamp) {
+        self.of(key, now).begun = attempt;
+    }
+
     fn of(&mut self, key: &CallKey, now: Timestamp) -> &mut Try {
         let place = self.0.iter().position(|one| one.key == *key).unwrap_or_else(|| {
-            let (failures, ends, left_failed, marked_failed) = (0, 0, 0, 0);
+            let (failures, ends, left_failed, marked_failed, begun) = (0, 0, 0, 0, 0);
             let key = key.clone();
-            self.0.push(Try { key, failures, ends, left_failed, marked_failed, last: now });
+            self.0.push(Try { key, failures, ends, left_failed, marked_failed, begun, last: now });
             self.0.len() - 1
         });
         &mut self.0[place]

@@ -140,20 +140,32 @@ impl Prompt {
 /// The folders with a project's own prompts, as `NAME.md`; the first folder that has the file wins.
 pub const PLACES: [&str; 2] = [".claude/refine/prompts", "scripts/refine/prompts"];
 
-/// The fence of the ideas' block, as [`super::ideas::read`] looks for it.
-const IDEAS: &str = "```jsonl";
+/// How the last part of each of our prompts begins.
+const ENDING: &str = "## How to end";
 
 impl Prompt {
+    /// A project's text, followed by what it lacks of our own: the variable without which a round cannot
+    /// do anything, and what the answer must end with.
+    pub fn completed(self, text: String, ours: &str) -> String {
+        let needed = match self {
+            Prompt::BeadRefiner | Prompt::IdeaWizard => "${TASKS}",
+            Prompt::PlanImprover => "Plan: `${PLAN_FILE}`. Write only to this file.",
+            _ => "",
+        };
+        let is_named = needed.split('`').any(|part| part.starts_with('$') && text.contains(part));
+        let is_block = |line| opening(line).is_some_and(|(_, kind)| kind.trim() == "jsonl");
+        let asks_ideas = self != Prompt::IdeaWizard || text.lines().any(is_block);
+        let ends = asks_ideas && contract::lacking(&text).is_empty();
+        let ending = ours.find(ENDING).and_then(|at| ours.get(at..)).filter(|_| !ends);
+        let lacks = (!is_named && !needed.is_empty()).then_some(needed).into_iter().chain(ending);
+        lacks.fold(text, |text, part| format!("{text}\n\n{part}"))
+    }
+
     /// Why a project's text cannot be this prompt, one sentence for each reason; empty if it can.
     pub fn flaws(self, text: &str) -> Vec<String> {
-        let lacks = |what: &str| format!("it lacks the line `{what}`");
-        let mut flaws: Vec<String> = contract::lacking(text).into_iter().map(lacks).collect();
-        let is_block = |line| opening(line).is_some_and(|(_, kind)| kind.trim() == "jsonl");
-        if self == Prompt::IdeaWizard && !text.lines().any(is_block) {
-            flaws.push(lacks(IDEAS));
-        }
-        if self == Prompt::PlanImprover && !text.contains("${PLAN_FILE}") {
-            flaws.push("it lacks `${PLAN_FILE}`, the file that a round writes to".to_owned());
+        let mut flaws = Vec::new();
+        if text.trim().is_empty() {
+            flaws.push("it is empty".to_owned());
         }
         if text.trim_start().starts_with('/') {
             flaws.push("it begins with `/`, which the client takes for a command".to_owned());

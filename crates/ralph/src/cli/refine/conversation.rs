@@ -134,7 +134,7 @@ pub(super) fn has_room(here: &Here, artefact: &Artefact) -> Result<()> {
         Exit::No,
         format!(
             "this conversation has room for {MOST_IN_FOREGROUND} rounds and has made them; to continue in a \
-             terminal, type `ralph refine loop{what}`"
+             terminal, type `ralph refine loop{what} --max-iterations 10`"
         ),
     ))
 }

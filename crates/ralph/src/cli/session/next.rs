@@ -5,6 +5,7 @@ use super::{OrchestrationArg, OrchestrationContext};
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, visible_lines};
 use anyhow::Result;
+use ralph_core::modes::orchestration::attempts;
 use ralph_core::modes::orchestration::change::apply;
 use ralph_core::modes::orchestration::finding::Weight;
 use ralph_core::modes::orchestration::invocation::Invocation;
@@ -60,7 +61,9 @@ pub(super) fn next(place: &OrchestrationContext, Next { begin, args }: &Next) ->
         match &step.act {
             Act::Invoke(calls) => {
                 let made = step.made(&seen, calls, now, clock::local(now));
-                let made = made.map_err(|why| refused(Exit::BadState, why))?;
+                let begun =
+                    |made: Snapshot| attempts::note_begun(&made, calls, now, clock::local(now));
+                let made = made.and_then(begun).map_err(|why| refused(Exit::BadState, why))?;
                 Ok((made, step))
             }
             _ => Ok((Snapshot { running: None, ..after }, step)),

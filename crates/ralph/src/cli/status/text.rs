@@ -37,7 +37,7 @@ pub(super) fn row(label: &str, value: &str) -> String {
     if value.is_empty() {
         return String::new();
     }
-    let begun = format!("\n  {label:<12}");
+    let begun = format!("\n  {label:<11} ");
     let at = begun.len() - 1;
     let value = screen::wrapped_to(screen::width(), &visible(value), at, at);
     let begun = if value.starts_with('\n') { begun.trim_end() } else { &begun };

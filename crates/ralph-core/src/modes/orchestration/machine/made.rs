@@ -4,6 +4,7 @@ use super::super::change::{RouterWrite, apply};
 use super::super::invocation::{Invocation, Running};
 use super::super::local_time::LocalTime;
 use super::super::snapshot::Snapshot;
+use super::super::state::State;
 use super::{Act, MachineStep, next};
 use jiff::Timestamp;
 
@@ -32,7 +33,11 @@ impl MachineStep {
             _ => false,
         };
         if carried && !is_owed() {
-            after = apply(&after, &[RouterWrite::Heard(self.heard.clone())], local)?;
+            let notes = RouterWrite::NotePlan(self.heard.clone());
+            let heard = RouterWrite::Heard(self.heard.clone());
+            let is_planning = self.state == State::Planning;
+            let writes: Vec<_> = is_planning.then_some(notes).into_iter().chain([heard]).collect();
+            after = apply(&after, &writes, local)?;
         }
         Ok(after)
     }

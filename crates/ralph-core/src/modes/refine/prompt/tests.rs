@@ -156,22 +156,26 @@ fn rounds_are_told_what_they_need_to_settle() {
 }
 
 #[test]
-fn each_prompt_of_ours_could_be_a_projects_and_a_text_without_the_contract_could_not() {
+fn what_a_projects_text_lacks_is_appended_and_a_text_that_cannot_be_used_is_named() {
     for prompt in Prompt::ALL {
         let (name, own) = (prompt.name(), text(prompt));
         assert_eq!(prompt.flaws(own), Vec::<String>::new(), "{name}");
+        assert_eq!(prompt.completed(own.to_owned(), own), own, "{name}");
         for line in contract::FORM.lines() {
-            let flaws = prompt.flaws(&own.replace(line, ""));
-            assert_eq!(flaws, [format!("it lacks the line `{line}`")], "{name}");
+            let completed = prompt.completed(own.replace(line, ""), own);
+            assert!(contract::lacking(&completed).is_empty(), "{name}: {completed}");
         }
         let flaws = prompt.flaws("/ralph-cancel ${HOME}\0\n");
         assert!(flaws.iter().any(|flaw| flaw.contains("takes for a command")), "{flaws:?}");
         assert!(flaws.iter().any(|flaw| flaw.contains("NUL")), "{flaws:?}");
         let unknown = "line 1: `${HOME}` is not a variable of this prompt";
         assert!(flaws.iter().any(|flaw| flaw.starts_with(unknown)), "{flaws:?}");
+        assert_eq!(prompt.flaws(" \n"), ["it is empty"]);
     }
-    let own = text(Prompt::PlanImprover).replace("${PLAN_FILE}", "the plan");
-    assert_eq!(Prompt::PlanImprover.flaws(&own).len(), 1);
-    let own = text(Prompt::IdeaWizard).replace("jsonl", "json");
-    assert_eq!(Prompt::IdeaWizard.flaws(&own), ["it lacks the line ````jsonl`"]);
+    for (prompt, lacks) in
+        [(Prompt::PlanImprover, "${PLAN_FILE}"), (Prompt::IdeaWizard, "```jsonl")]
+    {
+        let own = text(prompt).replace(lacks, "");
+        assert!(prompt.completed(own, text(prompt)).contains(lacks), "{lacks}");
+    }
 }
