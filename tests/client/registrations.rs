@@ -29,6 +29,7 @@ pub(crate) const TESTS: &[Test] = tests![
     a_compacted_loop_is_given_its_contract_by_the_highest_rank_alone,
     a_typed_cancel_is_answered_once_by_two_registrations,
     front_matter_alone_holds_a_loop_that_the_model_starts_as_the_skill_says,
+    front_matter_alone_starts_every_command_the_first_time,
     a_stowed_package_holds_a_loop_by_bare_names,
     no_shell_reads_a_registered_command,
 ];
@@ -226,6 +227,32 @@ fn front_matter_alone_holds_a_loop_that_the_model_starts_as_the_skill_says() {
     assert!(!world.project().join("hit").exists());
 }
 
+fn front_matter_alone_starts_every_command_the_first_time() {
+    for (command, line, mode) in [
+        ("ralph-parallel", "Ralph loop ", "loop"),
+        ("ralph-v2", "Ralph session ", "session"),
+        ("ralplan", "Ralph planning ", "ralplan"),
+        ("rp", "Ralph planning ", "ralplan"),
+    ] {
+        let world = World::new();
+        copy_skills(&world);
+        let script = Script::new().answer_with(|request| match request.tool_results().len() {
+            0 => start_as_the_skill_says(request),
+            _ => ScriptedTurn::text("I am thinking."),
+        });
+        let stand_in = StandIn::start(script).unwrap();
+        let client = world.client(&stand_in).args(&["--permission-mode", "default"]);
+        let run = client.prompt(&format!("/{command} \"Tidy the attic, then the cellar\""));
+        let requests = stand_in.requests();
+        let result = &requests[1].tool_results()[0].text;
+        assert!(result.contains(line) && result.contains(" started"), "{command}: {result}");
+        // The hooks of the skill hold the session from this turn on.
+        assert!(requests.len() > 2, "{command}: {run:?}");
+        let news = requests[2].news();
+        assert!(news.to_lowercase().contains("next:") || mode == "loop", "{news}");
+    }
+}
+
 /// Copies the command of the skill's page, with the text between its tags, as a model would.
 fn start_as_the_skill_says(request: &ApiRequest) -> ScriptedTurn {
     let page = request.news();
@@ -234,8 +261,8 @@ fn start_as_the_skill_says(request: &ApiRequest) -> ScriptedTurn {
         rest.split_once(to).unwrap_or_else(|| panic!("no `{to}` in {rest}")).0.to_owned()
     };
     let typed = between("<ralph-arguments>\n", "\n</ralph-arguments>");
-    let command = between("ralph start --session ", "\n");
-    ScriptedTurn::bash(&format!("ralph start --session {command}\n{typed}\nRALPH_ARGUMENTS"))
+    let command = between("ralph start --session ", "the text between the tags\n");
+    ScriptedTurn::bash(&format!("ralph start --session {command}{typed}\nRALPH_ARGUMENTS"))
 }
 
 fn a_stowed_package_holds_a_loop_by_bare_names() {

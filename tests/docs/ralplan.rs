@@ -224,7 +224,7 @@ fn the_planning_skills_speak_the_contract_of_the_hooks() {
 }
 
 #[test]
-fn the_planning_skills_may_give_commands_that_read_and_name_those_of_the_person() {
+fn the_planning_skills_may_start_and_give_commands_that_read_and_name_those_of_the_person() {
     for name in NAMES {
         let text = skill(name);
         let allowed = FrontMatter::of(&text).value("allowed-tools");
@@ -233,8 +233,9 @@ fn the_planning_skills_may_give_commands_that_read_and_name_those_of_the_person(
             .skip(1)
             .filter_map(|rest| Some(rest.split_once(')')?.0))
             .collect();
-        assert_eq!(commands, ["ralph ralplan next", "ralph ralplan status"]);
-        for command in commands {
+        // The guard limits the first to what the user typed.
+        assert_eq!(commands, ["ralph start *", "ralph ralplan next", "ralph ralplan status"]);
+        for command in &commands[1..] {
             assert_eq!(guard::only_reads(command), Ok(()), "{command}");
         }
         for command in ["ralplan approve", "ralplan adjust", "ralplan discard"] {

@@ -12,12 +12,12 @@ use ralph_core::state::{LoopState, Mode, StartedBy};
 use ralph_core::{modes::arguments, modes::mode, modes::parallel, views::messages};
 use ralph_io::{process::clock, project::confined, store::lifecycle};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Answers the expansion of such a command.
 pub fn answer(call: &HookCall, mode: Mode) -> Result<Reply> {
     active_loop::check_sender(call)?;
-    answer_as(call, mode, request(call))
+    answer_as(call, mode, request(&call.input.command_name, &call.input.command_args, &root(call)))
 }
 
 /// Answers `/ralph resume`, which is `/ralph` without a task.
@@ -95,13 +95,14 @@ fn continued(call: &HookCall, state: LoopState) -> Result<Reply> {
     Ok(reply.tell_also(&permission::dialogs(&call.input.permission_mode)))
 }
 
-/// Parses what was typed. The error is a message for the user.
-fn request(call: &HookCall) -> Result<LoopRequest, String> {
-    let mut request =
-        arguments::parse(&call.input.command_args).map_err(|refusal| refusal.to_string())?;
-    if call.input.command_name.ends_with("ralph-parallel") {
-        let root = root(call);
-        let work = parallel::work(request.task.as_deref(), |name| confined::is_file(&root, name))?;
+/// Parses what was typed after a command.
+///
+/// # Errors
+/// A message for the user.
+pub fn request(command: &str, typed: &str, root: &Path) -> Result<LoopRequest, String> {
+    let mut request = arguments::parse(typed).map_err(|refusal| refusal.to_string())?;
+    if command.ends_with("ralph-parallel") {
+        let work = parallel::work(request.task.as_deref(), |name| confined::is_file(root, name))?;
         request.task = work.goal();
         request.parallel = Some(work);
     }

@@ -206,7 +206,15 @@ fn the_guide_tells_each_way_in_which_ralph_differs() {
         "nobody measured them",
         "without `bd`",
         "only the user starts clients",
+        // Plan loop and stop, where Ralph does more than the documents
+        "`decision: block`",
+        "findings of slow checks",
+        "after a round",
+        "the planner calls `plan-sync`",
+        "too long for it",
+        "note of `plan.md`",
         // The design card
+        "hooks in skill front matter",
         "`ralph-stop-hook wait`",
     ] {
         assert!(guide.contains(term), "{term}");

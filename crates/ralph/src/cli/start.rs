@@ -15,6 +15,7 @@ use ralph_core::modes::arguments::{self, LoopRequest, Options};
 use ralph_core::state::{Completion, Criterion, LoopState, Mode, StartedBy};
 use ralph_core::{modes::mode, views::messages};
 use ralph_hooks::begin::{self, StartOutcome, StartRequest};
+use ralph_hooks::typed;
 use ralph_io::{client::given, process::clock, process::programs, store::lifecycle};
 
 /// What a person may say about a start.
@@ -123,14 +124,14 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         is_the_models_to_say(&args, &here)?;
         hooks_are_there()?;
     }
-    let request = request(&args, &here)?;
+    let (mode, request) = request(&args, &here)?;
     if here.session.is_some()
         && let Some(state) = live_loop_of(&here, &session)?
     {
         return repeat(&state);
     }
     let begun = begin::begin(&StartRequest {
-        mode: Mode::default(),
+        mode,
         home: &here.home,
         request: &request,
         session_id: &session,
@@ -146,11 +147,12 @@ fn started_by(here: &Here) -> StartedBy {
     if here.session.is_some() { StartedBy::Model } else { StartedBy::Person }
 }
 
-fn request(args: &Args, here: &Here) -> Result<LoopRequest> {
+fn request(args: &Args, here: &Here) -> Result<(Mode, LoopRequest)> {
     if args.repeats_what_was_typed(here) {
-        let typed = given::stdin()?;
-        return arguments::parse(&typed)
-            .map_err(|refusal| refused(Exit::Usage, refusal.to_string()));
+        let text = given::stdin()?;
+        let (command, mode, typed) = typed_command(&text).unwrap_or(("", Mode::default(), &text));
+        let request = typed::request(command, typed, &here.root);
+        return request.map(|asked| (mode, asked)).map_err(|why| refused(Exit::Usage, why));
     }
     let task = match args.prompt.as_deref() {
         Some("-") => Some(given::stdin()?.trim_end().to_owned()),
@@ -165,7 +167,14 @@ fn request(args: &Args, here: &Here) -> Result<LoopRequest> {
         // The same exit code as for a command that proves nothing.
         return Err(refused(Exit::Usage, format!("{}; nothing was started", lacking.join("; "))));
     }
-    Ok(LoopRequest { task, options, parallel: None })
+    Ok((Mode::default(), LoopRequest { task, options, parallel: None }))
+}
+
+/// The command at the begin of what was typed, and the rest; `None` if there is none, as after `/ralph`.
+fn typed_command(text: &str) -> Option<(&str, Mode, &str)> {
+    let text = text.strip_prefix('/')?;
+    let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    Some((name, mode::of_command(name)?, rest))
 }
 
 /// Inside a session the model types. It may plan a loop and pass on what the user typed, but may
