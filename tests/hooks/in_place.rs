@@ -13,12 +13,14 @@ fn write_private(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// A session whose state was written by the Ralph Pattern, with these criteria; and its state.
+/// A session in which `/ralph` took over a state of the Ralph Pattern with these criteria; and its state.
 fn found(criteria: Value) -> (World, PathBuf) {
-    found_for("session-1", criteria)
+    let (world, state) = found_for("session-1", criteria);
+    assert!(world.type_command("ralph", "").context().contains(" started\n"));
+    (world, state)
 }
 
-/// The same, whatever session the state names.
+/// A session whose state was written by the Ralph Pattern, with these criteria; and its state.
 fn found_for(session: &str, criteria: Value) -> (World, PathBuf) {
     let mut world = World::new();
     let folder = world.root().join("home/old");
@@ -79,28 +81,6 @@ fn verified_in_a_state_that_is_found_in_place_counts_for_nothing_anywhere() {
     let verified: Vec<_> =
         [0, 1].map(|at| ended["acceptance_criteria"][at]["verified"].clone()).into();
     assert_eq!(verified, [json!(true), json!(false)]);
-}
-
-#[test]
-fn a_criterion_without_a_command_never_runs_and_one_that_cannot_fail_proves_nothing() {
-    let (world, state) = found(json!([
-        criterion("AC-1", ""),
-        criterion("AC-2", "true"),
-        criterion("AC-3", "echo ok"),
-        criterion("AC-4", "grep -q no done || true"),
-    ]));
-    let reason = step(&state, &world.stop(TOKEN));
-    assert!(reason.contains("AC-1 has no command, so nothing can prove it"), "{reason}");
-    for id in ["AC-2", "AC-3", "AC-4"] {
-        assert!(reason.contains(&format!("{id} passed and proves nothing")), "{reason}");
-    }
-    assert_eq!(read(&state)["acceptance_criteria"][0]["receipt"], Value::Null);
-    world.working_stop(TOKEN).goes_on();
-    let said = world.working_stop(TOKEN).message();
-    assert!(
-        said.contains("stopped at the limit") && said.contains("0 of 4 criteria hold"),
-        "{said}"
-    );
 }
 
 #[test]
@@ -201,6 +181,5 @@ fn what_the_models_shell_verifies_in_place_finds_the_project() {
     let said = world.ralph(&["verify"]);
     assert!(said.success, "{said:?}");
     let said = world.stop(TOKEN).ends("Ralph: done in 1 turn").message();
-    let start = "not compared: the files of the loop's start were not recorded.";
-    assert!(said.ends_with(start), "{said}");
+    assert!(said.ends_with("it fails without the change."), "{said}");
 }

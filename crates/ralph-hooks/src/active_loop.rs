@@ -155,10 +155,13 @@ impl<S: StateView> Bound<S> {
                 false => Err(Error::new(MissingState { path: file.path().display().to_string() })),
             };
         };
-        let loaded = Bound::<S>::taken_in(call, &file, loaded)?;
         let Loaded { state, warning, text } = loaded;
         let is_its = state.is_of(session_id) || state.is_of_driven(client::session_call);
         let is_shared = call.home.single_manifest().is_some();
+        // Until a typed `/ralph` takes it over, the state of another tool belongs to no session.
+        if is_shared && state.loop_id().is_empty() {
+            return Ok(None);
+        }
         if let Some(what) = state.strangeness().filter(|_| is_its || !is_shared) {
             bail!("could not read the state `{}`: {what}", file.path().display());
         }
@@ -178,21 +181,6 @@ impl<S: StateView> Bound<S> {
             true => Ok(None),
             false => bail!("the state `{}` names another session", file.path().display()),
         }
-    }
-
-    /// Completes a state that another tool wrote and a single manifest names: such a state has no
-    /// id.
-    fn taken_in(call: &HookCall, file: &LoopFile, loaded: Loaded<S>) -> Result<Loaded<S>> {
-        let is_named = !loaded.state.loop_id().is_empty();
-        if is_named
-            || !loaded.state.is_of(&call.input.session_id)
-            || *loaded.state.phase() == Phase::Ended
-            || !lifecycle::is_in_place(&call.home, file)
-        {
-            return Ok(loaded);
-        }
-        lifecycle::take_in(file, &call.project())?;
-        Ok(file.view()?.unwrap_or(loaded))
     }
 
     #[inline(never)]

@@ -11,7 +11,7 @@ use ralph_core::state::{
     Criterion, DrivenTurn, Ending, EndingKind, LoopError, LoopState, Mode, Phase, Registration,
     StartedBy, StateView as _,
 };
-use ralph_core::tasks::plan::{Plan, adopted};
+use ralph_core::tasks::plan::{self, Plan, Problem};
 use ralph_core::{evidence::pinned, guard::unreadable, project};
 use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle::{self, ManifestFate};
@@ -259,12 +259,21 @@ fn cannot_take_over(state: &LoopState, asked: &StartRequest<'_>) -> Option<Strin
             state.position()
         ));
     }
-    let problems = match adopted(state.clone()) {
-        Ok(state) => cannot_start(&state.acceptance_criteria, &asked.project_root),
-        Err(problems) => problems.iter().map(ToString::to_string).collect(),
+    let problems = adopted(state.clone()).err()?.join("; ");
+    Some(format!("{problems}; nothing was started: correct the state file"))
+}
+
+/// The state as it can be adopted.
+///
+/// # Errors
+/// What prevents that, each with its place.
+pub fn adopted(state: LoopState) -> Result<LoopState, Vec<String>> {
+    let told = |problems: Vec<Problem>| -> Vec<String> {
+        problems.iter().map(ToString::to_string).collect()
     };
-    (!problems.is_empty())
-        .then(|| format!("{}; nothing was started: correct the state file", problems.join("; ")))
+    let state = plan::adopted(state).map_err(told)?;
+    let lacking = cannot_start(&state.acceptance_criteria, Path::new(&state.project_root));
+    if lacking.is_empty() { Ok(state) } else { Err(lacking) }
 }
 
 fn read(file: Option<&LoopFile>) -> Result<Option<LoopState>> {

@@ -56,13 +56,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     if !interesting {
         return Ok(Reply::silent());
     }
-    let Some(mut bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
-    if bound.state.project_root.is_empty() && lifecycle::is_in_place(&call.home, &bound.file) {
-        // The criteria run in a process of their own, which reads the state file.
-        lifecycle::take_in(&bound.file, &call.project())?;
-        let Some(again) = Bound::find(call)? else { return Ok(Reply::silent()) };
-        bound = again;
-    }
+    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     // Check this first: the copy that answers may have ended the loop a moment ago.
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());

@@ -13,7 +13,7 @@ pub use find::{
     read, read_by_id,
 };
 pub use give_up::{GivenUp, LoopOwnership, give_up};
-pub use in_place::{complete, in_place, is_in_place, read_named, take_in};
+pub use in_place::{complete, in_place, is_in_place, read_named};
 
 use crate::project;
 use crate::store::home::Home;

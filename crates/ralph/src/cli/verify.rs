@@ -3,7 +3,7 @@
 use crate::cli::status::criteria::worth;
 use crate::command::complete;
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::exit::{Exit, refused};
 use crate::command::journal::note_seen;
 use crate::command::screen::{self, Colour, visible, visible_lines};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
@@ -18,7 +18,6 @@ use ralph_core::state::{Criterion, CriterionRunner, LoopState};
 use ralph_core::text::plural::{lasted, noun};
 use ralph_core::views::phrases;
 use ralph_io::project::environment::{self, Surroundings};
-use ralph_io::store::lifecycle;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -79,9 +78,6 @@ fn run_as(args: &Args, clean: Option<bool>) -> Result<Exit> {
         let message = "the loop has no criteria to run; to add one, pause the loop and type \
                        /ralph --ac 'DESCRIPTION=COMMAND'";
         return Err(refused(Exit::No, message));
-    }
-    if lifecycle::is_in_place(&here.home, &found.file) {
-        lifecycle::take_in(&found.file, &here.root).map_err(bad_state)?;
     }
     let pace = if args.parallel { Pace::Together } else { Pace::InTurn };
     let asks = asks(&found, args)?;

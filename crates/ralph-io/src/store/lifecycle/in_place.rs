@@ -1,7 +1,6 @@
 //! The state of another tool, outside of Ralph's own folders, that a single manifest names.
 
 use super::{find::of_session, is_put_away, second};
-use crate::process::clock;
 use crate::store::digest;
 use crate::store::home::Home;
 use crate::store::loop_file::{Loaded, LoopFile};
@@ -37,18 +36,6 @@ pub fn read_named(home: &Home, file: &LoopFile) -> Result<Option<Loaded>> {
         complete(file, &mut loaded.state, Path::new(""));
     }
     Ok(loaded)
-}
-
-/// Adopts a foreign state. Its minutes count from now, as after `ralph adopt`.
-///
-/// # Errors
-/// As for [`LoopFile::update`].
-pub fn take_in(file: &LoopFile, project: &Path) -> Result<()> {
-    file.update(|state| {
-        complete(file, state, project);
-        state.started_at.get_or_insert_with(clock::now);
-    })?;
-    Ok(())
 }
 
 /// Adds what other tools do not write, and treats nothing that the state claims as evidence. A state

@@ -10,7 +10,6 @@ use crate::command::exit::{Exit, ExitError, bad_state, refused};
 use crate::command::screen;
 use anyhow::{Context, Result, bail};
 use ralph_core::state::{Bound, LoopState, Phase, SCHEMA_VERSION};
-use ralph_core::tasks::plan;
 use ralph_core::text::plural::counted;
 use ralph_hooks::begin;
 use ralph_io::project::trusted_read;
@@ -47,16 +46,9 @@ pub(super) fn read(path: &Path, here: &Here) -> Result<Old> {
 /// Applies the checks of `ralph task import`: a criterion that proves nothing would hold at once.
 fn sound(state: LoopState, path: &Path) -> Result<LoopState> {
     let name = path.display();
-    let problems = match plan::adopted(state) {
-        Ok(state) => {
-            let root = Path::new(&state.project_root);
-            let lacking = begin::cannot_start(&state.acceptance_criteria, root);
-            if lacking.is_empty() {
-                return Ok(state);
-            }
-            lacking
-        }
-        Err(problems) => problems.iter().map(ToString::to_string).collect(),
+    let problems = match begin::adopted(state) {
+        Ok(state) => return Ok(state),
+        Err(problems) => problems,
     };
     problems.iter().for_each(|problem| screen::tell(&screen::visible(problem)));
     let count = counted(problems.len(), "problem", "problems");
