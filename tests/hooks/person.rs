@@ -291,6 +291,46 @@ fn a_command_word_acts_on_the_loop() {
 }
 
 #[test]
+fn what_lets_more_happen_can_be_typed_in_the_loops_session_which_then_continues() {
+    let mut world = World::looping("");
+    for (n, (words, told)) in [
+        ("steer use tabs", "Ralph: sent to loop"),
+        ("accept", "Ralph: nothing had changed"),
+        ("trust", "Ralph: "),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        world.transcribe(&[queued(&format!("/ralph {words}"))]);
+        world.stop("x").silent();
+        world.prompt = format!("typed-{n}");
+        let ran = world.type_command("ralph", words);
+        assert!(ran.context().contains(" continues at 0/25\n"), "{words}: {ran:?}");
+        assert!(ran.message().contains(told), "{words}: {ran:?}");
+    }
+}
+
+#[test]
+fn what_lets_more_happen_can_be_typed_in_another_session_of_the_project() {
+    let mut world = World::looping("");
+    world.expansion("ralph", "pause").kept_from_model();
+    world.become_session("session-2", "prompt-2");
+    let typed = |words: &str| world.type_command("ralph", words).kept_from_model();
+    for (words, told) in [
+        ("steer use tabs", "sent to loop"),
+        ("accept", "nothing had changed"),
+        ("trust", "nothing needs to be trusted"),
+        ("share", "no loop is planned"),
+        ("resume", "resumed at 0/25"),
+    ] {
+        let said = typed(words);
+        assert!(said.starts_with("Ralph: ") && said.contains(told), "{words}: {said}");
+    }
+    world.become_session("session-1", "prompt-3");
+    assert_eq!(world.standing(), "implementation 0/25");
+}
+
+#[test]
 fn a_start_names_the_permission_mode_that_asks_and_the_one_that_does_not() {
     for (mode, asks) in [
         ("default", true),

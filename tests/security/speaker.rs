@@ -152,7 +152,7 @@ const ENVIRONMENTS: [&str; 9] = [
 ];
 
 /// Each runs a command `{C}` in an environment `{E}`; the second member says that it leaves a process that writes `$DONE`.
-const WRAPPERS: [(&str, bool); 34] = [
+const WRAPPERS: [(&str, bool); 35] = [
     ("{E}ralph {C}", false),
     ("unset CLAUDE_CODE_SESSION_ID CLAUDE_PID CLAUDECODE; {E}ralph {C}", false),
     ("exec {E}ralph {C}", false),
@@ -164,6 +164,12 @@ const WRAPPERS: [(&str, bool); 34] = [
     ("printf '{E}ralph {C}\\n' >x.sh; sh x.sh; rm x.sh", false),
     ("cp $BIN/ralph /tmp/copy-$$; {E}/tmp/copy-$$ {C}; rm /tmp/copy-$$", false),
     ("ln -s $BIN/ralph ./helper-$$; {E}./helper-$$ {C}; rm ./helper-$$", false),
+    // As the hook that answers what the user types.
+    (
+        "mkdir c; cp $BIN/ralph c/; cp /bin/bash c/ralph-user-prompt; {E}c/ralph-user-prompt -c 'c/ralph {C}; true'; \
+         rm -r c",
+        false,
+    ),
     ("nohup {E}ralph {C}", false),
     ("setsid -w {E}ralph {C}", false),
     ("timeout 9 {E}ralph {C}", false),
@@ -215,13 +221,36 @@ fn no_command_below_the_client_speaks_for_a_person() {
             // Every wrapper and every environment with `cancel`, and each other command among them.
             let commands = ["cancel", COMMANDS[(n + m) / 3 % COMMANDS.len()]];
             let command = commands[usize::from((n + m) % 3 == 0)];
-            let line = wrapper.replace("{E}", environment).replace("{C}", command);
-            ways.push((line, leaves));
+            let script = wrapper.replace("{E}", environment).replace("{C}", command);
+            let is_stop = command.starts_with("cancel") || command == "pause";
+            ways.push(Way { script, leaves, may_stop: leaves && is_stop && is_clean(environment) });
         }
     }
     assert!(ways.len() >= 180, "{}", ways.len());
     let worked = tried(&ways);
     assert!(worked.is_empty(), "{} of {}: {worked:#?}", worked.len(), ways.len());
+}
+
+/// A script, whether it leaves a process, and whether that may stop the loop under its own name: nothing
+/// tells it from a terminal of the user that was opened later.
+struct Way {
+    script: String,
+    leaves: bool,
+    may_stop: bool,
+}
+
+const UNPLACED: &str = "from the command line, by a process that Ralph cannot place (";
+
+/// True for an environment that names no client.
+fn is_clean(environment: &str) -> bool {
+    environment.starts_with("env -i") || environment.contains("-u CLAUDECODE")
+}
+
+/// Who ended or paused the loop.
+fn by_whom(world: &World) -> String {
+    let ended = world.archived().pop().map(|state| state["ending"]["detail"].clone());
+    let by = ended.unwrap_or_else(|| world.state()["pause"]["detail"].clone());
+    by.as_str().unwrap_or_default().to_owned()
 }
 
 type Damage = (&'static str, fn(&Path));
@@ -262,6 +291,9 @@ const ON_UNREADABLE: [&str; 8] = [
     "doctor --fix",
 ];
 
+/// Of these, the ones that a process without its ancestors may not give.
+const WIDEN: [&str; 4] = ["resume", "criteria accept", "adopt --session session-1", "doctor --fix"];
+
 /// What must not change: the entry, and that nothing was put away.
 fn binding(world: &World) -> Value {
     let entries = ["manifest", "bound"]
@@ -280,13 +312,14 @@ fn no_command_below_a_client_ends_a_loop_that_cannot_be_read() {
                 let environment = ENVIRONMENTS[(n + at + 4 * turn) % ENVIRONMENTS.len()];
                 // Each other one ends the loop by its name.
                 let command = match turn {
+                    _ if leaves && is_clean(environment) => WIDEN[(n + at) % WIDEN.len()],
                     0 => ON_UNREADABLE[0],
                     _ => ON_UNREADABLE[(n + at) % ON_UNREADABLE.len()],
                 };
                 let line = wrapper.replace("{E}", environment).replace("{C}", command);
                 let said = player.runs(&line, leaves);
                 assert_eq!(binding(&world), before, "{name}: {line}: {said}");
-                let refused = ["person", "cannot see", "another terminal"];
+                let refused = ["person", "cannot see", "another terminal", "younger", "unknown"];
                 // What never ran proves nothing.
                 let ran = leaves || refused.iter().any(|word| said.contains(word));
                 assert!(ran, "{name}: {line}: {said}");
@@ -309,7 +342,7 @@ fn no_command_below_a_client_ends_a_loop_that_cannot_be_read() {
 }
 
 /// Which of these scripts have changed where a loop stands. Several loops at once.
-fn tried(ways: &[(String, bool)]) -> Vec<String> {
+fn tried(ways: &[Way]) -> Vec<String> {
     let parts: Vec<_> = ways.chunks(ways.len().div_ceil(4)).collect();
     std::thread::scope(|scope| {
         let players: Vec<_> =
@@ -318,16 +351,17 @@ fn tried(ways: &[(String, bool)]) -> Vec<String> {
     })
 }
 
-fn tried_in_turn(ways: &[(String, bool)]) -> Vec<String> {
+fn tried_in_turn(ways: &[Way]) -> Vec<String> {
     let (mut world, mut player) = looping();
     let mut before = standing(&world);
     let mut worked = Vec::new();
-    for (script, leaves) in ways {
+    for Way { script, leaves, may_stop } in ways {
         let said = player.runs(script, *leaves);
         // What never ran proves nothing.
-        let ran = *leaves || said.contains("person") || said.contains("cannot see");
+        let ran = *leaves || ["person", "cannot see", "younger"].iter().any(|it| said.contains(it));
         let changed = standing(&world) != before;
-        if changed || !ran {
+        let is_named = || *may_stop && by_whom(&world).contains(UNPLACED);
+        if changed && !is_named() || !ran {
             worked.push(format!("{script}: {said}"));
         }
         if changed {
@@ -515,10 +549,45 @@ fn every_way_of_a_person_ends_a_loop_that_cannot_be_read() {
     });
 }
 
-/// The process of the pane that a server of terminals has.
-fn begun_pane(tmux: &impl Fn(&[&str]) -> std::io::Result<Output>) -> u32 {
-    let pane = tmux(&["list-panes", "-t", "one", "-F", "#{pane_pid}"]).unwrap().stdout;
-    String::from_utf8(pane).unwrap().trim().parse().unwrap()
+#[test]
+fn what_cannot_be_placed_stops_a_loop_under_its_name_and_lets_nothing_more_happen() {
+    let detached = |player: &mut Player, command: &str| {
+        let script = format!(
+            "out=$PWD/../detached; (env -u CLAUDE_CODE_SESSION_ID -u CLAUDE_PID -u CLAUDECODE setsid sh -c \
+             \"ralph {command} >$out 2>&1; touch $DONE\" &)"
+        );
+        player.runs(&script, true);
+    };
+    let (world, mut player) = looping();
+    let said = || fs::read_to_string(world.root().join("detached")).unwrap();
+    let sh = fs::canonicalize("/bin/sh").unwrap();
+    let sh = sh.file_name().unwrap().to_str().unwrap();
+    for (command, typed) in [
+        ("criteria accept", "type `/ralph accept` in a session"),
+        ("trust --yes", "type `/ralph trust` in a session"),
+        ("share", "type `/ralph share` in a session"),
+        ("resume", "type `/ralph resume` in a session"),
+        ("signal steer x", "type `/ralph steer TEXT` in a session"),
+        ("install", "give it in a terminal that is older"),
+    ] {
+        let before = standing(&world);
+        detached(&mut player, command);
+        let said = said();
+        assert_eq!(standing(&world), before, "{command}: {said}");
+        let (why, works) = ("younger than the loop's client", "`ralph cancel`, `pause`, `watch`");
+        assert!(
+            [typed, why, works, &format!("({sh})")].iter().all(|it| said.contains(it)),
+            "{said}"
+        );
+    }
+    detached(&mut player, "pause");
+    assert_eq!(by_whom(&world), format!("{UNPLACED}{sh})"), "{}", said());
+    let told = format!("cannot place ({sh}); /ralph continues");
+    assert!(said().contains(&told), "{}", said());
+    detached(&mut player, "cancel");
+    assert_eq!(by_whom(&world), format!("{UNPLACED}{sh})"), "{}", said());
+    let told = world.stop("x").json()["systemMessage"].to_string();
+    assert!(told.contains(&format!("Ralph: cancelled {UNPLACED}{sh}), after ")), "{told}");
 }
 
 /// When a process began, in ticks of the kernel since the start of the system.
@@ -534,44 +603,81 @@ fn ticks_since_the_start() -> u64 {
     (seconds * 100.0).round() as u64
 }
 
+/// A server of terminals whose shells read a file of their own, as some users have it.
+struct Tmux {
+    command: Box<dyn Fn() -> Command>,
+}
+
+impl Tmux {
+    /// `None` where there is no tmux.
+    fn start(world: &World) -> Option<Tmux> {
+        let (root, env) = (world.root(), world.env.clone());
+        let tmux = Tmux {
+            command: Box::new(move || {
+                let mut command = Command::new("tmux");
+                command.args(["-f", "/dev/null", "-S"]).arg(root.join("tmux")).env_clear();
+                command.env("PATH", path()).env("HOME", &env["HOME"]).env("TERM", "xterm");
+                command.env("RALPH_HOME", &env["RALPH_HOME"]).current_dir(root.join("project"));
+                command
+            }),
+        };
+        let rc = world.root().join("rc");
+        fs::write(&rc, "").unwrap();
+        let shell = format!("bash --rcfile {} -i", rc.display());
+        let Ok(begun) = tmux.says(&["new-session", "-d", "-s", "one", "-x", "200", &shell]) else {
+            eprintln!("tmux cannot be had; nothing was tried");
+            return None;
+        };
+        assert!(begun.status.success(), "{begun:?}");
+        Some(tmux)
+    }
+
+    fn says(&self, args: &[&str]) -> std::io::Result<Output> {
+        (self.command)().args(args).output()
+    }
+
+    /// Types a line, and waits until it has been carried out.
+    #[track_caller]
+    fn types(&self, line: &str, is_done: impl Fn(&str) -> bool) {
+        self.says(&["send-keys", "-t", "one", line, "Enter"]).unwrap();
+        let screen = || {
+            let shown = self.says(&["capture-pane", "-p", "-J", "-t", "one"]).unwrap().stdout;
+            String::from_utf8(shown).unwrap()
+        };
+        assert!(comes(|| is_done(&screen())), "{}", screen());
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        let _ = self.says(&["kill-server"]);
+    }
+}
+
 #[test]
-fn a_person_types_in_a_server_of_terminals_and_nobody_has_a_command_run_by_it() {
+fn a_terminal_server_from_before_the_client_is_the_users_whatever_its_shell() {
     let world = World::new();
-    let socket = world.root().join("tmux");
-    let (project, home) = (world.project(), world.env["HOME"].clone());
-    let ralph_home = world.env["RALPH_HOME"].clone();
-    let tmux = |args: &[&str]| {
-        let mut command = Command::new("tmux");
-        command.args(["-f", "/dev/null", "-S"]).arg(&socket).args(args).env_clear();
-        command.env("PATH", path()).env("HOME", &home).env("TERM", "xterm");
-        command.env("RALPH_HOME", &ralph_home).current_dir(&project).output()
-    };
-    // The person's own, from before the client.
-    let Ok(begun) = tmux(&["new-session", "-d", "-s", "one", "bash --norc"]) else {
-        eprintln!("tmux cannot be had; nothing was tried");
-        return;
-    };
-    assert!(begun.status.success(), "{begun:?}");
+    let Some(tmux) = Tmux::start(&world) else { return };
     // Who was there first is seen only between processes that began in different ticks.
     if cfg!(target_os = "linux") {
-        let began = began_at(begun_pane(&tmux));
+        let server = tmux.says(&["display-message", "-p", "#{pid}"]).unwrap().stdout;
+        let began = began_at(String::from_utf8(server).unwrap().trim().parse().unwrap());
         assert!(comes(|| ticks_since_the_start() > began));
     }
-    let (world, mut player) = looping_in(world);
-    let before = standing(&world);
-    for given in ["new-window -d", "split-window -d", "run-shell -b"] {
-        let script = format!(
-            "env -u CLAUDE_PID -u CLAUDE_CODE_SESSION_ID -u CLAUDECODE tmux -S {} {given} 'ralph cancel; touch '$DONE",
-            socket.display()
-        );
-        let said = player.runs(&script, true);
-        assert_eq!(standing(&world), before, "{given}: {said}");
-    }
-    tmux(&["send-keys", "-t", "one", "ralph cancel", "Enter"]).unwrap();
-    let ended = comes(|| !world.archived().is_empty());
-    let shown = tmux(&["capture-pane", "-p", "-t", "one"]).unwrap();
-    let _ = tmux(&["kill-server"]);
-    assert!(ended, "{}", String::from_utf8_lossy(&shown.stdout));
+    let (world, _player) = looping_in(world);
+    tmux.types("ralph pause", |screen| screen.contains("the turn that is running may finish"));
+    tmux.types("ralph resume", |screen| screen.contains("resumed at 0/25"));
+    tmux.types("ralph cancel", |_| !world.archived().is_empty());
+    assert_eq!(by_whom(&world), "by the user on the command line");
+}
+
+#[test]
+fn a_terminal_that_was_opened_after_the_client_stops_a_loop_and_says_what_to_type_for_the_rest() {
+    let (world, _player) = looping();
+    let Some(tmux) = Tmux::start(&world) else { return };
+    tmux.types("ralph trust --yes", |screen| screen.contains("type `/ralph trust` in a"));
+    tmux.types("ralph cancel", |_| !world.archived().is_empty());
+    assert_eq!(by_whom(&world), format!("{UNPLACED}tmux, bash)"));
 }
 
 #[test]

@@ -30,4 +30,5 @@ pub mod typed;
 mod unnamed;
 mod unreadable;
 pub mod user_prompt;
+mod widening;
 mod workers;

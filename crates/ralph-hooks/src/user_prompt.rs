@@ -9,7 +9,7 @@ use crate::active_loop::{self, Bound, NotFromClient};
 use crate::cancel;
 use crate::hook_runner::HookCall;
 use crate::modes::{self, orchestration};
-use crate::{signals, typed, unreadable};
+use crate::{signals, typed, unreadable, widening};
 use anyhow::Result;
 use ralph_core::evidence::pinned;
 use ralph_core::modes::mode;
@@ -76,7 +76,9 @@ fn requested(call: &HookCall, request: TypedRequest) -> Result<Reply> {
     match request {
         TypedRequest::Cancel => cancel_command(call),
         TypedRequest::Pause => pause_command(call),
-        TypedRequest::Resume => typed::resume(call),
+        TypedRequest::Resume | TypedRequest::Trust | TypedRequest::Share | TypedRequest::Steer => {
+            widening::answer(call, request)
+        }
         TypedRequest::Status => status_command(call),
         TypedRequest::Accept => accept_command(call),
         TypedRequest::Help => Ok(answer_user(HELP)),
@@ -92,6 +94,8 @@ const HELP: &str = "\n  \
 /ralph accept    accept changed criteria or tests, as the last refusal names them\n  \
 /ralph pause     pause after this turn (or type `ralph pause`)\n  \
 /ralph cancel    end the loop now (or type `ralph cancel`)\n  \
+/ralph steer X   tell the model something while it works\n  \
+/ralph trust, /ralph share, /ralph resume   as in a terminal\n  \
 In a terminal: `ralph --help`, `ralph watch`";
 
 /// Pauses the loop at the end of a turn, where the client runs the command.
@@ -111,7 +115,7 @@ fn pause_command(call: &HookCall) -> Result<Reply> {
 /// Accepts what the last request for completion was refused for, as `ralph accept` does.
 fn accept_command(call: &HookCall) -> Result<Reply> {
     let bound = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live());
-    let Some(bound) = bound else { return Ok(answer_user(NO_LOOP)) };
+    let Some(bound) = bound else { return widening::answer(call, TypedRequest::Accept) };
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());
     }
@@ -121,13 +125,11 @@ fn accept_command(call: &HookCall) -> Result<Reply> {
         taken => format!("accepted: {}", taken.join("; ")),
     };
     bound.note(call, "accepted", &told, Value::Null);
-    let next = match bound.state.phase {
-        Phase::Paused => {
-            "\n  /ralph continues; `ralph diff --tests` in a terminal shows the changed tests"
-        }
-        _ => "",
-    };
-    Ok(answer_user(&format!("{told}{next}")))
+    if bound.state.is_running() {
+        return Ok(typed::resume(call)?.tell_also(&messages::line(&told)));
+    }
+    let next = "/ralph continues; `ralph diff --tests` in a terminal shows the changed tests";
+    Ok(answer_user(&format!("{told}\n  {next}")))
 }
 
 /// Shows the loop of this session.

@@ -69,7 +69,7 @@ fn start_with_input(command: &mut Command) -> Result<Running> {
 }
 
 /// Starts a command whose standard input and standard error the caller has set.
-pub(crate) fn start_as_given(command: &mut Command) -> Result<Running> {
+pub fn start_as_given(command: &mut Command) -> Result<Running> {
     let name = command.get_program().to_string_lossy().into_owned();
     let child = command
         .stdout(Stdio::piped())

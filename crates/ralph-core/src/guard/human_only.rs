@@ -11,7 +11,7 @@ pub const PERSONS_ONLY: [(&str, &str); 35] = [
     ("plan", ""),
     ("build", ""),
     ("parallel run", ""),
-    ("share", ""),
+    ("share", "/ralph share"),
     // It asks the remote, by the programs that the clone's configuration names.
     ("status --shared", ""),
     ("refine once", ""),
@@ -23,9 +23,9 @@ pub const PERSONS_ONLY: [(&str, &str); 35] = [
     ("accept", "/ralph accept"),
     ("cancel", "/ralph-cancel"),
     ("pause", "ralph pause"),
-    ("resume", "/ralph"),
+    ("resume", "/ralph resume"),
     ("adopt", ""),
-    ("trust", ""),
+    ("trust", "/ralph trust"),
     // These come before `signal`: in a text that is not a command line, the first match is
     // reported.
     ("session new", ""),
@@ -33,7 +33,7 @@ pub const PERSONS_ONLY: [(&str, &str); 35] = [
     ("session feedback", ""),
     ("session run", ""),
     ("session --begin", ""),
-    ("signal", ""),
+    ("signal", "/ralph steer TEXT"),
     ("watch", ""),
     ("install", ""),
     ("uninstall", ""),
@@ -79,8 +79,18 @@ pub const HIDDEN: [&str; 6] = ["delegate", "exchange", "integrate", "man", "roun
 
 /// Why this command is refused inside the session of a live loop; `None` if it is allowed.
 pub fn refusal(command: &str) -> Option<String> {
-    let (_, typed) = PERSONS_ONLY.iter().find(|(known, _)| *known == command)?;
-    Some(reason(command, typed))
+    typed(command).map(|typed| reason(command, typed))
+}
+
+/// What a person types in the session instead of this command; `None` if the model may give it.
+pub fn typed(command: &str) -> Option<&'static str> {
+    PERSONS_ONLY.iter().find(|(known, _)| *known == command).map(|(_, typed)| *typed)
+}
+
+/// True if a command only stops a loop or looks at it. A process that Ralph cannot place may give it:
+/// it may be the user's new terminal, and a user must always be able to stop a loop.
+pub fn stops_or_looks(command: &str) -> bool {
+    ["cancel", "pause", "watch", "status --shared"].contains(&command)
 }
 
 /// Commands that start something in a project. If the speaker is unknown, they are refused only

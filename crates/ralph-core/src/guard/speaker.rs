@@ -2,9 +2,10 @@
 //!
 //! The model can write the environment, so it proves nothing in a person's favour. The kernel keeps
 //! the ancestors of a process, and the model's shells are below the client. A process that has left
-//! its ancestors (a daemon, a job of another server, a process in its own namespace) proves
-//! nothing, and counts as the model's.
+//! its ancestors is adopted by init or by a subreaper. What is then below the adopter is younger than
+//! the client, as a terminal program is that was opened later: Ralph cannot tell the two apart.
 
+use crate::protocol::registration::COMMAND_LINE;
 use crate::state::ClientProcess;
 
 /// A process as the system shows it.
@@ -13,20 +14,12 @@ pub struct Process {
     pub pid: u32,
     /// Start time: clock ticks since boot on Linux, seconds since 1970 elsewhere.
     pub started: u64,
-    /// Id of its terminal session (`setsid`), not of Claude Code's session.
-    pub session: u32,
-    /// Whether it has a controlling terminal.
-    pub has_terminal: bool,
     /// File name of its executable, or the name that the system shows if that cannot be read.
     pub name: String,
-    /// Whether it belongs to another user.
-    pub is_foreign: bool,
     /// Process id of the client in its environment; 0 if it has a client's variables without an id.
     pub client: Option<u32>,
     /// The client's session id in its environment.
     pub client_session: String,
-    /// Whether it is a shell that got its commands as an argument.
-    pub has_script: bool,
 }
 
 /// Where the chain of ancestors ends.
@@ -50,64 +43,21 @@ pub struct ProcessLine {
     pub top: Top,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Speaker {
     /// A person, as far as the system shows.
     Person,
     /// The model: the process is below the client, or its environment names the client.
     Model,
-    /// Unknown: nothing shows who it is.
+    /// A terminal that was opened after the client, or something that the model has detached: the names
+    /// of the processes, the oldest first.
+    Unplaced(String),
+    /// Unknown: the client may be hidden.
     Unseen,
 }
 
-/// Servers that start processes on behalf of others. Such an ancestor does not show who asked.
-const SERVERS: [&str; 20] = [
-    "systemd",
-    "init",
-    "launchd",
-    "cron",
-    "crond",
-    "anacron",
-    "fcron",
-    "atd",
-    "dbus-daemon",
-    "dbus-broker",
-    "dbus-broker-launch",
-    "busd",
-    "tini",
-    "dumb-init",
-    "docker-init",
-    "catatonit",
-    "s6-svscan",
-    "runsvdir",
-    "inetd",
-    "xinetd",
-];
-
-/// Terminal servers that any program may ask to run a command.
-const MULTIPLEXERS: [&str; 5] = ["tmux", "screen", "zellij", "dtach", "abduco"];
-
-/// Terminals with a window of their own.
-const WINDOWS: [&str; 16] = [
-    "xterm",
-    "urxvt",
-    "rxvt",
-    "st",
-    "kitty",
-    "alacritty",
-    "foot",
-    "konsole",
-    "gnome-terminal-server",
-    "gnome-terminal-",
-    "kgx",
-    "ptyxis-agent",
-    "xfce4-terminal",
-    "wezterm-gui",
-    "ghostty",
-    "terminator",
-];
-
-const SHELLS: [&str; 9] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "busybox", "ash", "fish"];
+/// How many processes an unplaced one is named by.
+const NAMED: usize = 4;
 
 impl ProcessLine {
     /// The client's position in the chain; `None` if it is not an ancestor.
@@ -124,24 +74,18 @@ fn is(process: &Process, client: &ClientProcess) -> bool {
     process.pid == client.pid && process.started.to_string() == client.started
 }
 
-fn is_server(process: &Process) -> bool {
-    SERVERS.contains(&process.name.as_str())
-}
-
-fn is_multiplexer(process: &Process) -> bool {
-    MULTIPLEXERS.iter().any(|name| process.name.split([':', ' ']).next() == Some(name))
-}
-
 /// Who gave a command, from the point of view of one live client. `session_id` is the loop's
-/// session.
-pub fn of_command(line: &ProcessLine, client: &ClientProcess, session_id: &str) -> Speaker {
+/// session. `adopter` finds the process that adopts the orphans of this one.
+pub fn of_command(
+    line: &ProcessLine,
+    client: &ClientProcess,
+    session_id: &str,
+    adopter: impl FnOnce() -> Option<u32>,
+) -> Speaker {
     if line.position(client).is_some() || is_marked(line, client, session_id) {
         return Speaker::Model;
     }
-    match is_of_a_person(line, client) {
-        true => Speaker::Person,
-        false => Speaker::Unseen,
-    }
+    unplaced(line, client, adopter).map_or(Speaker::Person, Speaker::Unplaced)
 }
 
 /// True if the environment of a process in the chain names any client.
@@ -165,9 +109,10 @@ pub fn is_client(executable: &str, arguments: &str) -> bool {
 /// that is not an ancestor: a process that has left its client keeps the variables unless something
 /// removes them.
 fn is_marked(line: &ProcessLine, client: &ClientProcess, session_id: &str) -> bool {
+    let is_above = |pid: u32| line.processes.iter().any(|one| one.pid == pid && is_runtime(one));
     line.processes.iter().any(|one| match one.client {
         Some(0) => !line.processes.iter().any(is_runtime) || names(one, session_id),
-        Some(pid) => pid == client.pid || !line.has(pid) || names(one, session_id),
+        Some(pid) => pid == client.pid || !is_above(pid) || names(one, session_id),
         None => names(one, session_id),
     })
 }
@@ -184,52 +129,28 @@ fn names(process: &Process, session_id: &str) -> bool {
     !session_id.is_empty() && process.client_session == session_id
 }
 
-fn is_of_a_person(line: &ProcessLine, client: &ClientProcess) -> bool {
-    // A `ralph` driver runs this command for a criterion, or adopted it as an orphan.
-    if line.processes.iter().skip(1).any(|one| one.name == "ralph") {
-        return false;
+/// The names of a process and its ancestors if the client may have started it; `None` if the last
+/// ancestor before the adopter of orphans is older than the client.
+fn unplaced(
+    line: &ProcessLine,
+    client: &ClientProcess,
+    adopter: impl FnOnce() -> Option<u32>,
+) -> Option<String> {
+    if matches!(line.top, Top::Outside | Top::Hidden) {
+        return None;
     }
-    let terminal = has_a_shell_of_its_own(line);
-    if let Some(above) = line.processes.iter().skip(1).find(|one| is_multiplexer(one))
-        && (!terminal || above.client.is_some())
-    {
-        return false;
-    }
-    match line.top {
-        Top::Outside | Top::Hidden => return true,
-        Top::Broken => return false,
-        Top::First => {}
-    }
+    let adopter = adopter().and_then(|pid| line.processes.iter().position(|one| one.pid == pid));
+    let below = &line.processes[..adopter.unwrap_or(line.processes.len())];
     // macOS gives whole seconds: of two equal times, either process may be the older.
-    let before =
-        |one: &&Process| client.started.parse::<u64>().is_ok_and(|started| one.started < started);
-    // The client did not start a process that is older than itself.
-    if line.processes.iter().skip(1).filter(|one| !is_server(one)).any(|one| before(&one)) {
-        return true;
+    let is_older =
+        |one: &Process| client.started.parse::<u64>().is_ok_and(|started| one.started < started);
+    // A driver runs this command for a criterion. It adopts orphans, but not on macOS.
+    let is_driven = below.iter().skip(1).any(|one| one.name == COMMAND_LINE);
+    if adopter.is_some() && !is_driven && below.last().is_some_and(is_older) {
+        return None;
     }
-    // A terminal that was opened after the client.
-    let Some(leader) = leader(line).filter(|at| line.processes[*at].has_terminal) else {
-        return false;
-    };
-    let Some(host) = line.processes.get(leader + 1) else {
-        // The first process of a container, with a terminal; no orphan can join its session.
-        return line.processes[leader].pid == 1;
-    };
-    host.is_foreign || (terminal && WINDOWS.contains(&host.name.as_str()))
-}
-
-/// Position of the leader of the first process's terminal session.
-fn leader(line: &ProcessLine) -> Option<usize> {
-    let session = line.processes.first()?.session;
-    line.processes.iter().position(|one| one.pid == session)
-}
-
-/// True if the command runs in an interactive shell with a terminal, and not in a window that was
-/// opened for this one command.
-fn has_a_shell_of_its_own(line: &ProcessLine) -> bool {
-    let Some(at) = leader(line).filter(|at| *at > 0) else { return false };
-    let leader = &line.processes[at];
-    leader.has_terminal && !leader.has_script
+    let names: Vec<&str> = below.iter().skip(1).rev().map(|one| one.name.as_str()).collect();
+    Some(names[..names.len().min(NAMED)].join(", "))
 }
 
 /// How an event reached a hook.
@@ -252,17 +173,17 @@ pub fn is_from_client(
     client: &ClientProcess,
     input: Input,
     answers_by_socket: bool,
+    adopter: impl FnOnce() -> Option<u32>,
 ) -> bool {
     let Some(at) = line.position(client) else {
-        return match below_another(line) {
-            Some(other) => input == Input::Socket(other) && is_of_a_person(line, client),
-            None => is_of_a_person(line, client),
-        };
+        let is_sent = below_another(line).is_none_or(|other| input == Input::Socket(other));
+        return is_sent && unplaced(line, client, adopter).is_none();
     };
     match input {
         Input::Socket(maker) => maker == client.pid,
         Input::Other if answers_by_socket => false,
-        Input::Other => at == 1 || (at == 2 && SHELLS.contains(&line.processes[1].name.as_str())),
+        // Below the client itself, or below the shell in which it starts the hook.
+        Input::Other => at <= 2,
     }
 }
 
@@ -278,12 +199,34 @@ pub fn answers_by_socket(executable: &str) -> bool {
     executable.contains("claude") || RUNTIMES.iter().any(|one| runtime.starts_with(one))
 }
 
-/// Why a command from an unknown speaker is refused.
-pub fn refusal(command: &str) -> String {
+/// Why a command is refused where the client may be hidden.
+pub fn hidden(command: &str) -> String {
     format!(
         "`ralph {command}` is for a person only while a loop is live, and Ralph cannot see who gave it: \
-         it has no ancestor that was there before the loop's client. Give it in a terminal that was open \
-         before the client was started, or type it in the session"
+         this namespace may hide the loop's client; give it outside of it, or type it in the session"
+    )
+}
+
+/// Why a command that lets more happen is refused to a process that cannot be placed. `typed` is what
+/// the user types in a session instead, if there is such a line.
+pub fn unplaceable(command: &str, typed: &str, names: &str) -> String {
+    let names = if names.is_empty() { "an orphan" } else { names };
+    let instead = match typed {
+        "" => "give it in a terminal that is older, or when the loop has ended".to_owned(),
+        typed => format!("type `{typed}` in a session of this project"),
+    };
+    format!(
+        "`ralph {command}` is for a person only while a loop is live, and this process ({names}) is younger \
+         than the loop's client, so that the model may have detached it; {instead}. `ralph cancel`, \
+         `pause`, `watch` and `status` work here"
+    )
+}
+
+/// Why a typed line is not obeyed that comes from a session which a loop's client may have started.
+pub fn not_from_client(loop_id: &str) -> String {
+    format!(
+        "this session is younger than the client of loop {loop_id}, so that the model may have started it; \
+         type it in the session of that loop"
     )
 }
 

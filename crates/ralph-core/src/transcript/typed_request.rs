@@ -9,9 +9,18 @@ pub enum TypedRequest {
     Cancel,
     Pause,
     Resume,
+    Trust,
+    Share,
+    /// With the text behind the word: [`steer`].
+    Steer,
     Status,
     Accept,
     Help,
+}
+
+/// The text of `/ralph steer TEXT`, from the command's arguments.
+pub fn steer(arguments: &str) -> &str {
+    arguments.trim().strip_prefix("steer").unwrap_or_default().trim().trim_matches('"')
 }
 
 impl TypedRequest {
@@ -29,12 +38,17 @@ impl TypedRequest {
     }
 
     /// Reads a slash command, with or without the plugin's prefix. A word counts only if it is the
-    /// whole argument: `/ralph "help"` is a task.
+    /// whole argument: `/ralph "help"` is a task. `steer` takes the rest as its text.
     pub fn of_command(name: &str, arguments: &str) -> Option<TypedRequest> {
         match (cutoff::without_prefix(name), arguments.trim()) {
             ("ralph-cancel", _) | ("ralph", "cancel" | "stop") => Some(TypedRequest::Cancel),
             ("ralph-pause", _) | ("ralph", "pause") => Some(TypedRequest::Pause),
             ("ralph", "resume") => Some(TypedRequest::Resume),
+            ("ralph", "trust") => Some(TypedRequest::Trust),
+            ("ralph", "share") => Some(TypedRequest::Share),
+            ("ralph", words) if words.split_whitespace().next() == Some("steer") => {
+                Some(TypedRequest::Steer)
+            }
             ("ralph", "status") => Some(TypedRequest::Status),
             ("ralph", "accept") => Some(TypedRequest::Accept),
             ("ralph", "help") => Some(TypedRequest::Help),
@@ -54,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_word_counts_only_as_the_whole_line() {
-        use TypedRequest::{Accept, Cancel, Help, Pause, Resume, Status};
+        use TypedRequest::{Accept, Cancel, Help, Pause, Resume, Share, Status, Steer, Trust};
         for (line, expected) in [
             ("/ralph-cancel", Some(Cancel)),
             (" /ralph:ralph-cancel now\n", Some(Cancel)),
@@ -65,6 +79,13 @@ mod tests {
             ("/ralph pause", Some(Pause)),
             ("ralph pause", Some(Pause)),
             ("/ralph resume", Some(Resume)),
+            ("/ralph trust", Some(Trust)),
+            ("/ralph share", Some(Share)),
+            ("/ralph:ralph steer use tabs", Some(Steer)),
+            ("/ralph steer", Some(Steer)),
+            ("/ralph steering wheel", None),
+            ("/ralph \"steer the ship\"", None),
+            ("/ralph trust me", None),
             ("/ralph status", Some(Status)),
             ("/ralph accept", Some(Accept)),
             ("/ralph help", Some(Help)),
@@ -80,6 +101,15 @@ mod tests {
             ("ralph status", None),
         ] {
             assert_eq!(TypedRequest::of_line(line), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn the_text_of_a_steer_is_what_follows_the_word() {
+        for (arguments, text) in
+            [("steer use tabs", "use tabs"), (" steer  \"use tabs\"\n", "use tabs"), ("steer", "")]
+        {
+            assert_eq!(steer(arguments), text);
         }
     }
 }

@@ -27,6 +27,15 @@ pub fn reported_missing(state: &LoopState) -> impl Iterator<Item = &str> {
     messages.filter(|message| message.starts_with(SENDS_NO))
 }
 
+/// Who stopped a loop, if it may have been a process that the model has detached; `names` are those of
+/// the process and its ancestors.
+pub fn unplaced(names: &str) -> String {
+    let names = if names.is_empty() { "an orphan" } else { names };
+    format!("{BY_UNPLACED} ({names})")
+}
+
+const BY_UNPLACED: &str = "from the command line, by a process that Ralph cannot place";
+
 /// `paused at 3/25 (interrupted); /ralph continues`. If a person must do something, says what.
 pub fn paused(state: &LoopState) -> String {
     let (cause, what) = match &state.pause {
@@ -35,6 +44,9 @@ pub fn paused(state: &LoopState) -> String {
         }
         Some(pause) if pause.cause != PauseCause::Person => {
             (format!(" ({});", pause.cause), String::new())
+        }
+        Some(pause) if pause.detail.starts_with(BY_UNPLACED) => {
+            (format!(" {};", pause.detail), String::new())
         }
         _ => (";".to_owned(), String::new()),
     };
@@ -108,6 +120,7 @@ fn how_it_ended(state: &LoopState, ending: &Ending) -> String {
             format!("stopped at the limit of {}", plural::counted(most, "iteration", "iterations"))
         }
         EndingKind::Budget => with_detail("stopped"),
+        EndingKind::Cancelled if detail.starts_with(BY_UNPLACED) => format!("cancelled {detail},"),
         // The detail of a usual cancel says who cancelled; the user knows that.
         EndingKind::Cancelled
             if ["by the user", "by a person"].iter().any(|by| detail.starts_with(by))

@@ -5,13 +5,16 @@
 //! executable by the name that the process gave itself.
 
 use crate::client;
+use crate::process;
 use crate::process::table::{self, CommandLine, ProcessRow, ProcessTable};
 use ralph_core::guard::speaker::{self, Input, Process, ProcessLine, Speaker, Top};
-use ralph_core::protocol::registration::COMMAND_LINE;
+use ralph_core::protocol::registration::{COMMAND_LINE, USER_PROMPT};
 use ralph_core::state::ClientProcess;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// More ancestors than any terminal has.
 const MOST: usize = 64;
@@ -31,7 +34,7 @@ pub fn speaker(of: &ClientProcess, session_id: &str) -> Speaker {
 fn speaker_in(table: Option<ProcessTable>, of: &ClientProcess, session_id: &str) -> Speaker {
     let Some(table) = table else { return Speaker::Unseen };
     if is_alive(&table, of) {
-        return speaker::of_command(&line(&table), of, session_id);
+        return speaker::of_command(&line(&table), of, session_id, adopter);
     }
     match may_hide(&table, of) {
         true => Speaker::Unseen,
@@ -74,7 +77,7 @@ pub fn speaker_among_clients() -> Speaker {
     // The oldest client: a process older than all clients was started by none of them.
     if let Some(oldest) = clients.into_iter().min_by_key(|client| client.started) {
         let of = ClientProcess { pid: oldest.pid, started: oldest.started.to_string() };
-        return speaker::of_command(&line, &of, "");
+        return speaker::of_command(&line, &of, "", adopter);
     }
     match sees_everything() || is_entered(&table) && !client::sandbox::is_inside() {
         true => Speaker::Person,
@@ -120,6 +123,13 @@ impl ClientShell {
     pub fn variable(&self, name: &str) -> Option<String> {
         value(&self.0, name)
     }
+}
+
+/// True if the hook that answers what the user types has started this process.
+pub fn is_of_the_prompt() -> bool {
+    let parent = std::os::unix::process::parent_id();
+    let hook = std::env::current_exe().map(|own| own.with_file_name(USER_PROMPT));
+    table::executable(parent).is_some_and(|parent| hook.is_ok_and(|hook| hook == parent))
 }
 
 /// The nearest ancestor that is a client.
@@ -191,7 +201,24 @@ pub fn is_from(of: &ClientProcess, drives: bool) -> bool {
     };
     let by_socket =
         table.is_exact() && speaker::answers_by_socket(&executable(of.pid).to_string_lossy());
-    speaker::is_from_client(&line, &of, input, by_socket)
+    speaker::is_from_client(&line, &of, input, by_socket, adopter)
+}
+
+/// The process that adopts this one's orphans: init, or the nearest ancestor that asked for them, which
+/// no table shows. So one orphan is made and looked at; it ends with the pipe that it reads.
+fn adopter() -> Option<u32> {
+    let orphan = || -> anyhow::Result<Option<u32>> {
+        let (input, held) = std::io::pipe()?;
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", "exec 3<&0; (exec <&3 >&- 2>&-; read x) & echo $!"]).stdin(input);
+        let shell = process::start_as_given(shell.stderr(std::process::Stdio::null()))?;
+        let done = shell.finish(Instant::now() + Duration::from_secs(2), 64)?;
+        let pid: u32 = String::from_utf8(done.stdout)?.trim().parse()?;
+        let row = ProcessTable::read().and_then(|table| table.row(pid));
+        drop(held);
+        Ok(row.map(|row| row.parent))
+    };
+    orphan().ok().flatten()
 }
 
 /// Without command lines where they take two more runs of `ps`, and the client is an ancestor.
@@ -274,12 +301,7 @@ fn described(
 ) -> ProcessLine {
     let pids: Vec<u32> = rows.iter().map(|row| row.pid).collect();
     let lines = command_lines(&pids);
-    let user = table.own().and_then(|own| table.user(own));
-    let processes = rows.into_iter().zip(lines).map(|(row, line)| Process {
-        is_foreign: table.user(row.pid) != user,
-        name: name(table, &row, &line),
-        ..about(&row, &line)
-    });
+    let processes = rows.into_iter().zip(lines).map(|(row, line)| about(table, &row, &line));
     ProcessLine { processes: processes.collect(), top }
 }
 
@@ -314,7 +336,7 @@ fn name(table: &ProcessTable, row: &ProcessRow, line: &CommandLine) -> String {
     }
 }
 
-fn about(row: &ProcessRow, line: &CommandLine) -> Process {
+fn about(table: &ProcessTable, row: &ProcessRow, line: &CommandLine) -> Process {
     // Of ourselves, the system may show nothing.
     let variable = |name: &str| match row.pid == std::process::id() {
         true => std::env::var(name).ok(),
@@ -324,12 +346,9 @@ fn about(row: &ProcessRow, line: &CommandLine) -> Process {
     Process {
         pid: row.pid,
         started: row.started,
-        session: row.session,
-        has_terminal: row.has_terminal,
+        name: name(table, row, line),
         client: is_marked(variable).then_some(number),
         client_session: variable("CLAUDE_CODE_SESSION_ID").unwrap_or_default(),
-        has_script: has_script(&line.arguments),
-        ..Process::default()
     }
 }
 
@@ -338,13 +357,6 @@ fn is_marked(variable: impl Fn(&str) -> Option<String>) -> bool {
     ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"]
         .iter()
         .any(|name| variable(name).is_some_and(|value| !value.is_empty()))
-}
-
-/// True if a shell's arguments contain its commands: `-c`, alone or among other letters, or a
-/// script.
-fn has_script(arguments: &str) -> bool {
-    let mut words = arguments.split('\0').skip(1).filter(|word| !word.is_empty());
-    words.any(|word| !word.starts_with('-') || (!word.starts_with("--") && word.contains('c')))
 }
 
 fn value(environment: &str, name: &str) -> Option<String> {
@@ -356,10 +368,9 @@ fn value(environment: &str, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
 
-    /// Set for this test below a shell with the name of a client.
-    const BELOW: &str = "RALPH_TEST_BELOW_A_CLIENT";
+    /// Set in the process that such a test starts.
+    const BELOW: &str = "RALPH_TEST_BELOW";
 
     #[test]
     fn the_nearest_client_above_is_found() {
@@ -391,6 +402,24 @@ mod tests {
         assert!(line.processes.windows(2).all(|pair| pair[0].started >= pair[1].started));
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_adopter_of_orphans_is_init_or_the_nearest_ancestor_that_asked_for_them() {
+        if std::env::var_os(BELOW).is_some() {
+            let own = rustix::process::getpid();
+            let (rows, top) = rows_to_the_top(&ProcessTable::read().unwrap());
+            let before = adopter().unwrap();
+            assert!(top == Top::Outside || rows.iter().any(|row| row.pid == before), "{before}");
+            rustix::process::set_child_subreaper(Some(own)).unwrap();
+            return assert_eq!(adopter(), Some(std::process::id()));
+        }
+        let name = "process::ancestry::tests::the_adopter_of_orphans_is_init_or_the_nearest_ancestor_that_asked_for_them";
+        let mut below = Command::new(std::env::current_exe().unwrap());
+        let ended = below.args([name, "--exact"]).env(BELOW, "1").output().unwrap();
+        let text = String::from_utf8(ended.stdout).unwrap();
+        assert!(ended.status.success() && text.contains("1 passed"), "{text}");
+    }
+
     #[test]
     fn without_a_process_table_nobody_counts_as_a_person() {
         let us = client::this_process();
@@ -406,20 +435,5 @@ mod tests {
         let dead = ClientProcess { pid: us.pid, started: "1".to_owned() };
         assert_eq!(speaker(&dead, "s"), Speaker::Person);
         assert!(is_from(&dead, false));
-    }
-
-    #[test]
-    fn a_script_among_the_arguments_of_a_shell_is_seen() {
-        for (words, expected) in [
-            ("bash", false),
-            ("-bash", false),
-            ("bash\0-l\0-i", false),
-            ("sh\0-c\0ralph cancel", true),
-            ("bash\0-lc\0x", true),
-            ("bash\0script.sh", true),
-            ("bash\0--norc", false),
-        ] {
-            assert_eq!(has_script(words), expected, "{words:?}");
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! `ralph cancel`: ends a loop at once; its session learns of it from its next hook.
 
+use super::human_only;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::journal::note;
@@ -63,11 +64,11 @@ fn give_up(here: &Here, which: &LoopArgs, error: anyhow::Error) -> Result<Option
         (None, Some(id)) => LoopOwnership::Loop(id),
         (None, None) => return Err(error),
     };
-    let how = "by the user on the command line; its state could not be used";
-    match lifecycle::give_up(&here.home, &whose, how).map_err(bad_state)? {
+    let how = format!("{}; its state could not be used", human_only::stopped_by(None));
+    match lifecycle::give_up(&here.home, &whose, &how).map_err(bad_state)? {
         Some(given_up) => {
             let (file, state) = (&given_up.file, &given_up.state);
-            note(here, file, state, ("cancel", "ended"), "a person cancelled on the command line");
+            note(here, file, state, ("cancel", "ended"), &format!("cancelled {how}"));
             let folder = file.folder().display();
             let text = format!("{}\nWhat is left of it is in {folder}", messages::ended(state));
             screen::say(&screen::visible_lines(&text))?;
@@ -98,17 +99,17 @@ fn all(here: &Here, unreadable: &mut Option<anyhow::Error>) -> Vec<FoundLoop> {
 
 /// Ends a loop and the loops of its workers; returns the report for the user.
 pub(super) fn end(here: &Here, found: &FoundLoop, let_finish: bool) -> Result<String> {
+    let how = human_only::stopped_by(Some(&found.state));
     // Workers first: the process that holds their clients ends these, in whatever state, as soon as
     // the parent loop has ended.
-    let n_workers = end_workers(here, &found.state, let_finish)?;
-    let ended =
-        cancel::end_loop(&here.home, &found.file, "by the user on the command line", let_finish);
+    let n_workers = end_workers(here, &found.state, &how, let_finish)?;
+    let ended = cancel::end_loop(&here.home, &found.file, &how, let_finish);
     let Some((state, archived)) = ended.map_err(bad_state)? else {
         return Ok(format!("loop {} had ended before", found.state.loop_id));
     };
     // A worker may have started in between.
-    let n_workers = n_workers + end_workers(here, &state, let_finish)?;
-    note(here, &archived, &state, ("cancel", "ended"), "a person cancelled on the command line");
+    let n_workers = n_workers + end_workers(here, &state, &how, let_finish)?;
+    note(here, &archived, &state, ("cancel", "ended"), &format!("cancelled {how}"));
     let folder = archived.folder().display();
     let heard = when_heard(&found.state, let_finish);
     let workers = match n_workers {
@@ -122,11 +123,11 @@ pub(super) fn end(here: &Here, found: &FoundLoop, let_finish: bool) -> Result<St
 
 /// Ends the loops of a loop's workers, each so that its own session learns of it.
 /// Returns how many ended.
-fn end_workers(here: &Here, above: &LoopState, let_finish: bool) -> Result<usize> {
+fn end_workers(here: &Here, above: &LoopState, how: &str, let_finish: bool) -> Result<usize> {
     let mut n_ended = 0;
+    let how = format!("{how}, with the loop above it");
     for (file, state) in parallel::of_loop(here, &above.loop_id) {
-        let how = "by the user on the command line, with the loop above it";
-        let ended = cancel::end_loop(&here.home, &file, how, let_finish).map_err(bad_state)?;
+        let ended = cancel::end_loop(&here.home, &file, &how, let_finish).map_err(bad_state)?;
         if let Some((_, archived)) = ended {
             note(here, &archived, &state, ("cancel", "ended"), "the loop above it was cancelled");
             n_ended += 1;

@@ -12,7 +12,8 @@ use anyhow::{Context, Result, bail};
 use ralph_core::guard::human_only;
 use ralph_core::guard::own_loop::{self, ModelIn, ModelsOwn, Named, Reach};
 use ralph_core::guard::speaker::{self, Speaker};
-use ralph_core::state::LoopState;
+use ralph_core::state::{LoopState, StateView};
+use ralph_core::views::messages;
 use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::process::ancestry::{self, ClientShell};
 use ralph_io::{client, project, store::lifecycle};
@@ -28,6 +29,9 @@ pub(super) fn check(command: &Command) -> Result<()> {
     }
     let Some(refusal) = human_only::refusal(name) else { return keep_to_own_loop(command) };
     let here = Here::gather()?;
+    if ancestry::is_of_the_prompt() {
+        return check_typed(&here);
+    }
     if runs_outside_of_sandbox(&here) {
         return Err(refused(Exit::No, own_loop::persons_only(name)));
     }
@@ -38,8 +42,61 @@ pub(super) fn check(command: &Command) -> Result<()> {
     }
     match speaker(&here, name) {
         Speaker::Person => Ok(()),
+        Speaker::Unplaced(_) if human_only::stops_or_looks(name) => Ok(()),
         Speaker::Model => Err(refused(Exit::No, refusal)),
-        Speaker::Unseen => Err(refused(Exit::No, speaker::refusal(name))),
+        Speaker::Unplaced(names) => {
+            let typed = human_only::typed(name).unwrap_or_default();
+            Err(refused(Exit::No, speaker::unplaceable(name, typed, &names)))
+        }
+        Speaker::Unseen => Err(refused(Exit::No, speaker::hidden(name))),
+    }
+}
+
+/// Checks the sender of what was typed as every live loop sees it: what is asked for may reach all of
+/// them, and a model can send an event in the name of another session.
+fn check_typed(here: &Here) -> Result<()> {
+    let unknown = || {
+        let why =
+            "a loop's state cannot be read, so its client is unknown; `ralph doctor` says more";
+        refused(Exit::BadState, why)
+    };
+    if lifecycle::is_one_lost(&here.home) {
+        return Err(unknown());
+    }
+    for (file, state) in select_loop::everything(here) {
+        let state = state.ok().or_else(|| file.salvage()).ok_or_else(unknown)?;
+        if state.live_client().is_some_and(|client| !ancestry::is_from(client, false)) {
+            return Err(refused(Exit::No, speaker::not_from_client(&state.loop_id)));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a key of `ralph watch` that lets more happen than its page, if a person may not have
+/// pressed it.
+pub(super) fn check_key(here: &Here, command: &str) -> Result<()> {
+    match speaker(here, command) {
+        Speaker::Unplaced(names) => {
+            let typed = human_only::typed(command).unwrap_or_default();
+            Err(refused(Exit::No, speaker::unplaceable(command, typed, &names)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Who stops a loop, as its record names them: the user, or a process that Ralph cannot place. Without
+/// a state, any client may be the loop's.
+pub(super) fn stopped_by(state: Option<&LoopState>) -> String {
+    let speaker = match state {
+        None => Some(ancestry::speaker_among_clients()),
+        Some(state) => {
+            let client = state.client.as_ref().filter(|_| state.is_live());
+            client.map(|client| ancestry::speaker(client, &state.session_id))
+        }
+    };
+    match speaker {
+        Some(Speaker::Unplaced(names)) => messages::unplaced(&names),
+        _ => "by the user on the command line".to_owned(),
     }
 }
 
@@ -155,10 +212,11 @@ fn speaker(here: &Here, command: &str) -> Speaker {
         let Some(client) = state.client.as_ref().filter(|_| state.is_live()) else { continue };
         match ancestry::speaker(client, &state.session_id) {
             Speaker::Model => return Speaker::Model,
-            Speaker::Unseen if !human_only::begins(command) || is_here(here, &state) => {
-                heard = Speaker::Unseen;
-            }
-            _ => {}
+            Speaker::Person => {}
+            _ if human_only::begins(command) && !is_here(here, &state) => {}
+            // Hidden is worse than unplaced, which may still stop and look.
+            Speaker::Unplaced(_) if heard == Speaker::Unseen => {}
+            worse => heard = worse,
         }
     }
     if heard == Speaker::Person && is_unreadable && !human_only::begins(command) {

@@ -1,5 +1,6 @@
 //! `ralph pause`: pauses the loop; the running turn may finish.
 
+use super::human_only;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::journal::note;
@@ -34,9 +35,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 
 /// Pauses a loop and the loops of its workers; returns the report for the user.
 pub(super) fn pause(here: &Here, found: &FoundLoop) -> Result<String> {
+    let how = human_only::stopped_by(Some(&found.state));
     let paused = found.file.update(|state| {
         let was_running = state.is_running();
-        state.pause(PauseCause::Person, "on the command line", here.now);
+        state.pause(PauseCause::Person, &how, here.now);
         (state.clone(), was_running)
     });
     let (state, was_running) = paused.map_err(bad_state)?.context("the loop is gone")?;
@@ -55,6 +57,6 @@ pub(super) fn pause(here: &Here, found: &FoundLoop) -> Result<String> {
     if !was_running {
         return Ok(format!("{text}; it was paused already"));
     }
-    note(here, &found.file, &state, ("pause", "paused"), "a person paused on the command line");
+    note(here, &found.file, &state, ("pause", "paused"), &format!("paused {how}"));
     Ok(format!("{text}; the turn that is running may finish"))
 }

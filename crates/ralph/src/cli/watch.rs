@@ -14,7 +14,7 @@ mod shared;
 mod text;
 mod view;
 
-use super::{cancel, pause, resume, signal};
+use super::{cancel, human_only, pause, resume, signal};
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen;
@@ -261,9 +261,13 @@ fn carry_out(act: Act) -> Result<String> {
     let here = Here::gather()?;
     match act {
         Act::Pause(loop_id) => pause::pause(&here, &FoundLoop::of(&here, &loop_id)?),
-        Act::Resume(loop_id) => resume::resume(&here, &FoundLoop::of(&here, &loop_id)?),
+        Act::Resume(loop_id) => {
+            human_only::check_key(&here, "resume")?;
+            resume::resume(&here, &FoundLoop::of(&here, &loop_id)?)
+        }
         Act::Stop(loop_id) => cancel::end(&here, &FoundLoop::of(&here, &loop_id)?, false),
         Act::Steer(loop_id, text) => {
+            human_only::check_key(&here, "signal")?;
             let found = FoundLoop::of(&here, &loop_id)?;
             if !found.state.is_live() {
                 let message = format!("loop {loop_id} is not live; the model would not read it");

@@ -20,18 +20,19 @@ fn line(text: &str) -> ProcessLine {
     ProcessLine { processes: text.split(' ').map(process).collect(), top: Top::First }
 }
 
-/// Puts the line into a terminal session led by the process at this position.
-fn in_terminal(mut line: ProcessLine, leader: usize) -> ProcessLine {
-    let session = line.processes[leader].pid;
-    for process in &mut line.processes[..=leader] {
-        (process.session, process.has_terminal) = (session, true);
-    }
-    line
+/// Orphans are adopted by init, or by the given process.
+#[track_caller]
+fn check(line: &ProcessLine, expected: Speaker) {
+    check_below(1, line, expected);
 }
 
 #[track_caller]
-fn check(line: &ProcessLine, expected: Speaker) {
-    assert_eq!(of_command(line, &client(), "s-1"), expected, "{line:#?}");
+fn check_below(adopter: u32, line: &ProcessLine, expected: Speaker) {
+    assert_eq!(of_command(line, &client(), "s-1", || Some(adopter)), expected, "{line:#?}");
+}
+
+fn unplaced(names: &str) -> Speaker {
+    Speaker::Unplaced(names.to_owned())
 }
 
 #[test]
@@ -49,19 +50,28 @@ fn who_was_there_before_the_client_is_a_person() {
 }
 
 #[test]
-fn an_orphan_shows_nobody() {
-    check(&line("90:ralph:900 1:init:1"), Speaker::Unseen);
-    check(&line("90:ralph:900 80:sh:800 1:init:1"), Speaker::Unseen);
-    for server in SERVERS {
-        let text = format!("90:ralph:900 80:sh:800 30:{server}:10 1:init:1");
-        check(&line(&text), Speaker::Unseen);
-    }
-    check(&ProcessLine { top: Top::Broken, ..line("90:ralph:900 40:bash:100") }, Speaker::Unseen);
+fn what_is_younger_than_the_client_below_the_adopter_of_orphans_cannot_be_placed() {
+    check(&line("90:ralph:900 1:init:1"), unplaced(""));
+    check(&line("90:ralph:900 80:sh:800 70:setsid:700 1:init:1"), unplaced("setsid, sh"));
+    // A terminal program that was opened after the client.
+    check(&line("90:ralph:900 80:bash:800 70:tilix:700 1:init:1"), unplaced("tilix, bash"));
+    // Orphans of a session come to its manager, which is older than the client.
+    let line = line("90:ralph:900 80:sh:800 30:systemd:10 1:init:1");
+    check_below(30, &line, unplaced("sh"));
+    check(&line, Speaker::Person);
+    // What adopts is not seen.
+    assert!(matches!(of_command(&line, &client(), "s-1", || None), Speaker::Unplaced(_)));
+    check_below(77, &line, unplaced("init, systemd, sh"));
+    let broken = ProcessLine { top: Top::Broken, ..line };
+    assert_eq!(of_command(&broken, &client(), "s-1", || None), unplaced("init, systemd, sh"));
 }
 
 #[test]
 fn what_a_driver_of_ours_adopts_or_runs_is_no_persons() {
-    check(&line("90:ralph:900 80:sh:800 30:ralph:10 20:bash:5 1:init:1"), Speaker::Unseen);
+    let line = line("90:ralph:900 80:sh:800 30:ralph:10 20:bash:5 1:init:1");
+    check_below(30, &line, unplaced("sh"));
+    // Where a driver adopts nothing.
+    check(&line, unplaced("bash, ralph, sh"));
 }
 
 #[test]
@@ -81,41 +91,9 @@ fn a_process_that_names_the_client_is_the_models() {
 }
 
 #[test]
-fn a_server_of_terminals_speaks_for_the_person_who_types_in_it() {
-    let tmux = line("90:ralph:900 80:bash:800 40:tmux:100 1:init:1");
-    check(&tmux, Speaker::Unseen);
-    check(&in_terminal(tmux.clone(), 1), Speaker::Person);
-    let mut script = in_terminal(tmux, 1);
-    script.processes[1].has_script = true;
-    check(&script, Speaker::Unseen);
-    check(&in_terminal(line("90:ralph:900 40:tmux:100 1:init:1"), 0), Speaker::Unseen);
-}
-
-#[test]
-fn a_terminal_that_was_opened_later_needs_a_host_that_no_command_can_be() {
-    let by = |host: &str| {
-        in_terminal(line(&format!("90:ralph:900 80:bash:800 70:{host}:700 1:init:1")), 1)
-    };
-    for host in WINDOWS {
-        check(&by(host), Speaker::Person);
-    }
-    for host in ["script", "tmux", "screen", "python3", "expect"] {
-        check(&by(host), Speaker::Unseen);
-    }
-    let mut login = by("login");
-    login.processes[2].is_foreign = true;
-    check(&login, Speaker::Person);
-    // A window that was opened for one command.
-    let mut window = by("xterm");
-    window.processes[1].has_script = true;
-    check(&window, Speaker::Unseen);
-}
-
-#[test]
 fn what_came_into_a_container_from_outside_is_a_persons() {
     check(&ProcessLine { top: Top::Outside, ..line("90:ralph:900 80:bash:800") }, Speaker::Person);
     check(&ProcessLine { top: Top::Hidden, ..line("90:ralph:900 80:bash:800") }, Speaker::Person);
-    check(&in_terminal(line("90:ralph:900 1:init:1"), 1), Speaker::Person);
 }
 
 #[test]
@@ -124,27 +102,28 @@ fn an_event_is_the_clients_if_the_client_made_its_input() {
     let through = line("90:ralph-stop-hook:900 80:sh:800 50:claude:500 40:bash:100 1:init:1");
     let deep = line("90:ralph-stop-hook:900 80:sh:800 70:sh:700 50:claude:500 1:init:1");
     let python = line("90:ralph-stop-hook:900 80:python3:800 50:claude:500 1:init:1");
-    let is =
-        |line: &ProcessLine, input, by_socket| is_from_client(line, &client(), input, by_socket);
+    let is = |line: &ProcessLine, input, by_socket| {
+        is_from_client(line, &client(), input, by_socket, || Some(1))
+    };
     for line in [&below, &through, &deep, &python] {
         assert!(is(line, Input::Socket(CLIENT), true));
         assert!(!is(line, Input::Socket(80), true), "{line:?}");
         assert!(!is(line, Input::Other, true), "{line:?}");
     }
     assert!(is(&below, Input::Other, false) && is(&through, Input::Other, false));
-    assert!(!is(&deep, Input::Other, false) && !is(&python, Input::Other, false));
+    assert!(!is(&deep, Input::Other, false));
 }
 
 #[test]
 fn an_event_that_the_client_did_not_send_is_believed_of_a_person_only() {
-    let is = |line: &ProcessLine| is_from_client(line, &client(), Input::Other, true);
+    let is = |line: &ProcessLine| is_from_client(line, &client(), Input::Other, true, || Some(1));
     assert!(is(&line("90:ralph-stop-hook:900 80:bash:800 40:bash:100 1:init:1")));
     assert!(!is(&line("90:ralph-stop-hook:900 80:bash:800 1:init:1")));
     // The model of another client, and another client with the same session open.
     let mut other = line("90:ralph-stop-hook:900 80:bash:800 77:claude:700 40:bash:100 1:init:1");
     other.processes[0].client = Some(77);
     assert!(!is(&other));
-    assert!(is_from_client(&other, &client(), Input::Socket(77), true));
+    assert!(is_from_client(&other, &client(), Input::Socket(77), true, || Some(1)));
 }
 
 #[test]

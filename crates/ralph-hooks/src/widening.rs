@@ -1,0 +1,71 @@
+//! Typed requests that let more happen: `/ralph trust`, `/ralph share`, `/ralph steer TEXT`, and
+//! `/ralph accept` and `/ralph resume` for a loop of another session.
+//!
+//! In a terminal that was opened after the loop's client, Ralph refuses these commands; typed in a
+//! session, they are the user's. `ralph` carries them out as a child of this hook. It inherits the
+//! standard input, which only the client can give to a hook, and checks it as a hook does.
+
+use crate::active_loop::Bound;
+use crate::hook_runner::HookCall;
+use crate::{delegate, typed};
+use anyhow::{Context, Result};
+use ralph_core::protocol::reply::Reply;
+use ralph_core::state::{LoopState, Phase};
+use ralph_core::transcript::typed_request::{self, TypedRequest};
+use ralph_core::views::messages;
+use ralph_io::process;
+use ralph_io::{project, store::lifecycle};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Below the hook's own timeout of ten seconds.
+const WITHIN: Duration = Duration::from_secs(9);
+
+const LONGEST_ANSWER: usize = 1 << 16;
+
+/// Carries out a request. A running loop of the session then continues: the client ended its turn for
+/// the command.
+pub(crate) fn answer(call: &HookCall, request: TypedRequest) -> Result<Reply> {
+    let own = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live());
+    if own.as_ref().is_some_and(|bound| bound.is_outranked(call.via)) {
+        return Ok(Reply::silent());
+    }
+    let words: &[&str] = match request {
+        TypedRequest::Trust => &["trust", "--yes"],
+        TypedRequest::Share => &["share"],
+        TypedRequest::Accept => &["accept"],
+        TypedRequest::Resume if own.is_none() && is_one_paused(call) => &["resume"],
+        TypedRequest::Steer => {
+            &["signal", "steer", "--", typed_request::steer(&call.input.command_args)]
+        }
+        _ => return typed::resume(call),
+    };
+    let told = messages::line(&carried_out(words)?);
+    Ok(match own.is_some_and(|bound| bound.state.is_running()) {
+        true => typed::resume(call)?.tell_also(&told),
+        false => Reply::keep_from_model(&told),
+    })
+}
+
+/// True if a loop of this project is paused.
+fn is_one_paused(call: &HookCall) -> bool {
+    let here = project::identity(&call.root());
+    let states = lifecycle::all(&call.home).into_iter().filter_map(|(_, state)| state.ok());
+    let mut paused = states.filter(|state| state.phase == Phase::Paused);
+    paused.any(|state| project::identity(Path::new(&state.project_root)) == here)
+}
+
+/// Runs `ralph`; returns what it prints.
+fn carried_out(words: &[&str]) -> Result<String> {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(delegate::ralph()?).args(words);
+    let running = process::start_as_given(command.stdin(Stdio::inherit()).stderr(Stdio::null()))?;
+    let finished = running.finish(Instant::now() + WITHIN, LONGEST_ANSWER).with_context(|| {
+        let words = words.join(" ");
+        format!("`ralph {words}` has not ended; type it again, or in a terminal without a loop")
+    })?;
+    let told = String::from_utf8_lossy(&finished.stdout);
+    let told = told.trim_end();
+    Ok(told.strip_prefix("ralph: ").unwrap_or(told).to_owned())
+}
