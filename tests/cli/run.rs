@@ -140,6 +140,42 @@ fn the_models_claim_does_not_count_and_rounds_without_a_change_stall() {
 }
 
 #[test]
+fn without_git_rounds_without_a_change_stall_too() {
+    let world = world("test $n -gt 2 || echo $n >file");
+    fs::rename(world.path("project/.git"), world.path("git")).unwrap();
+    let printed = world.ralph(&["run", "make it", "--ac", "never=test -f never"]);
+    assert_eq!((printed.exit, n_rounds(&world)), (1, 5), "{printed:?}");
+    assert_eq!(ended(&world)["ending"]["kind"], "stalled");
+}
+
+#[test]
+fn rounds_that_the_model_does_not_answer_pause_the_run_with_the_words_of_the_api() {
+    for (status, rounds) in [(400, 3), (401, 1), (404, 1)] {
+        let refused = json!({"type": "result", "is_error": true, "terminal_reason": "api_error",
+            "api_error_status": status, "result": format!("API Error: {status} no such model")});
+        let world = world(&format!("say '{refused}'; exit 1"));
+        let printed = world.ralph(&["run", "make it", "--ac", "x=test -f x"]);
+        assert_eq!((printed.exit, n_rounds(&world)), (1, rounds), "{printed:?}");
+        let pause = &world.state()["pause"];
+        assert_eq!(pause["cause"], "crashed", "{pause}");
+        let words = format!("API Error: {status} no such model");
+        assert!(pause["detail"].as_str().unwrap().ends_with(&words), "{pause}");
+        assert!(printed.stdout.contains(&format!("{words}; `ralph run` continues")), "{printed:?}");
+    }
+}
+
+#[test]
+fn the_tokens_of_each_client_count_in_the_state_and_end_the_loop_at_their_limit() {
+    let world = world("echo $n >file$n");
+    let run = ["run", "make it", "--ac", "x=test -f never", "--max-tokens", "1500"];
+    let printed = world.ralph(&run);
+    assert_eq!((printed.exit, n_rounds(&world)), (1, 2), "{printed:?}");
+    let state = ended(&world);
+    assert_eq!(state["ending"]["detail"], "used 2002 of at most 1500 tokens");
+    assert_eq!(state["usage"]["tokens"]["input"], 2000);
+}
+
+#[test]
 fn a_round_that_changes_nothing_finishes_no_task() {
     let world =
         world(&format!("test $n = 1 || echo $n >T-$n\n{CLOSES}\ntest $n -lt 3 || touch T-2"));

@@ -280,7 +280,7 @@ fn project_root(call: &HookCall, state: &LoopState) -> PathBuf {
 /// Starts to fingerprint the project if the decision will need it.
 fn begin_fingerprint(root: &Path, state: &LoopState) -> Option<tree::Pending> {
     stop::wants_tree(mode::at_stop(state), state)
-        .then(|| tree::begin(root, state.plan_file.as_ref()).ok().flatten())
+        .then(|| tree::begin(root, state.plan_file.as_ref()).ok())
         .flatten()
 }
 

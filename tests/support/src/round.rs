@@ -158,6 +158,9 @@ fn described(came: &RoundResult) -> Value {
         RoundOutcome::Finished { result, is_error } => {
             json!({"finished": result, "is_error": is_error})
         }
+        RoundOutcome::Unanswered { why, is_final } => {
+            json!({"unanswered": why, "is_final": is_final})
+        }
         RoundOutcome::RateLimited { until } => json!({"rate_limited": until}),
         RoundOutcome::Overloaded { attempts } => json!({"overloaded": attempts}),
         RoundOutcome::Crashed { why } => json!({"crashed": why}),

@@ -134,7 +134,7 @@ pub fn is_open(state: &LoopState) -> bool {
 /// What Ralph found out about a round that is over.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RoundFacts {
-    /// Whether the work tree changed; `None` without git.
+    /// Whether the work tree changed; `None` if unknown.
     pub has_changed: Option<bool>,
     /// The tasks whose commands do not hold, each with the failure. Without a run of its commands a
     /// task counts as failed.

@@ -94,7 +94,7 @@ pub enum NextRound {
 pub fn showed(account: &Account, exit: &Exit, last_words: &str) -> Showed {
     match (account.reason(), exit) {
         (_, Exit::Interrupted) => Showed::Interrupted,
-        (Some(Reason::Own), _) => Showed::Finished,
+        (Some(Reason::Own | Reason::Refused { .. }), _) => Showed::Finished,
         (Some(Reason::Overloaded), _) => Showed::Busy(Busy::Overloaded),
         (Some(Reason::RateLimited), _) => Showed::Busy(Busy::RateLimited),
         (Some(Reason::UsedUp(until)), _) => Showed::Limited(*until),

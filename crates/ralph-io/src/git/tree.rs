@@ -1,5 +1,5 @@
 //! The progress fingerprint of a working tree: one `git status`, and the content of the files that
-//! it lists.
+//! it lists; outside of a repository, all files within a bound.
 //!
 //! The fingerprint changes with `HEAD`, a tracked file or an untracked file, and with nothing else:
 //! not with staging, touching or ignored files. The file of the loop's plan is left out: ticking a
@@ -34,21 +34,28 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// Enough for a list of a million changed files; a longer one is an error.
 const MOST_LISTED: usize = 256 << 20;
 
+/// The most files of a folder without git that are listed.
+const MOST_WALKED: usize = 50_000;
+
 /// A running `git status`.
 #[derive(Debug)]
 pub struct Pending {
     root: PathBuf,
     /// The paths of the plan's file below the root.
     plan: Vec<PathBuf>,
-    status: Running,
+    /// `None` without a repository.
+    status: Option<Running>,
 }
 
-/// Starts `git status` in the repository that holds `folder`; `None` if there is none. `plan` is the
-/// file in that folder from which the loop was made.
+/// Starts `git status` in the repository that holds `folder`. `plan` is the file in that folder from
+/// which the loop was made.
 ///
 /// Separate from `finish`, so that other work can be done while git runs.
-pub fn begin(folder: &Path, plan: Option<&PlanFile>) -> Result<Option<Pending>> {
-    let Some(root) = repository_root(folder) else { return Ok(None) };
+pub fn begin(folder: &Path, plan: Option<&PlanFile>) -> Result<Pending> {
+    let Some(root) = repository_root(folder) else {
+        let plan = plan.map(|plan| paths_of(folder, &folder.join(&plan.path))).unwrap_or_default();
+        return Ok(Pending { root: folder.to_owned(), plan, status: None });
+    };
     let plan = plan.map(|plan| paths_of(&root, &folder.join(&plan.path))).unwrap_or_default();
     let mut command = Command::new(programs::git());
     command
@@ -68,7 +75,7 @@ pub fn begin(folder: &Path, plan: Option<&PlanFile>) -> Result<Option<Pending>> 
     git::without_submodules(&mut command);
     git::never_fetches(&mut command);
     git::without_filters(&mut command, &root);
-    Ok(Some(Pending { root, plan, status: process::start(&mut command)? }))
+    Ok(Pending { root, plan, status: Some(process::start(&mut command)?) })
 }
 
 /// A file as git lists it: under its own name, and under that of the file to which it links.
@@ -83,22 +90,49 @@ impl Pending {
     /// The fingerprint, as 32 hexadecimal digits.
     ///
     /// # Errors
-    /// If git fails or takes too long; that says nothing about progress.
+    /// If git fails or takes too long, or the folder has too many files; that says nothing about
+    /// progress.
     pub fn finish(self) -> Result<String> {
-        let finished = self.status.finish(Instant::now() + DEADLINE, MOST_LISTED)?;
-        if !finished.status.success() || finished.capped {
-            bail!("`git status` failed in `{}`", self.root.display());
-        }
+        let listing = match self.status {
+            None => walked(&self.root)?,
+            Some(status) => {
+                let finished = status.finish(Instant::now() + DEADLINE, MOST_LISTED)?;
+                if !finished.status.success() || finished.capped {
+                    bail!("`git status` failed in `{}`", self.root.display());
+                }
+                finished.stdout
+            }
+        };
         let above =
             rustix::fs::open(&self.root, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(digest(&WorkTree { root: &self.root, above }, &self.plan, &finished.stdout))
+        Ok(digest(&WorkTree { root: &self.root, above }, &self.plan, &listing))
     }
 }
 
-/// The fingerprint of the repository that holds `folder`, without the file of the plan; `None` if
-/// there is no repository.
-pub fn fingerprint(folder: &Path, plan: Option<&PlanFile>) -> Result<Option<String>> {
-    begin(folder, plan)?.map(Pending::finish).transpose().context("could not take the fingerprint")
+/// The files below a folder as `git status` lists untracked ones.
+fn walked(root: &Path) -> Result<Vec<u8>> {
+    let (mut listing, mut folders, mut n_files) = (Vec::new(), vec![PathBuf::new()], 0);
+    while let Some(folder) = folders.pop() {
+        // A folder that cannot be read, or has disappeared, has no files to list.
+        for entry in std::fs::read_dir(root.join(&folder)).into_iter().flatten().flatten() {
+            let path = folder.join(entry.file_name());
+            n_files += 1;
+            if n_files > MOST_WALKED {
+                bail!("`{}` has more than {MOST_WALKED} files", root.display());
+            }
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                _ => listing.extend([b"? ", path.as_os_str().as_bytes(), b"\0"].concat()),
+            }
+        }
+    }
+    Ok(listing)
+}
+
+/// The fingerprint of the repository that holds `folder`, or of the folder itself, without the file of
+/// the plan.
+pub fn fingerprint(folder: &Path, plan: Option<&PlanFile>) -> Result<String> {
+    begin(folder, plan)?.finish().context("could not take the fingerprint")
 }
 
 /// The nearest folder upwards that contains a `.git`: a folder, or a file in a linked worktree.
@@ -290,7 +324,7 @@ mod tests {
         }
 
         fn value(&self) -> String {
-            fingerprint(self.folder.path(), None).unwrap().unwrap()
+            fingerprint(self.folder.path(), None).unwrap()
         }
 
         #[track_caller]
@@ -385,10 +419,16 @@ mod tests {
     fn it_is_the_same_from_a_subfolder_and_absent_outside_a_repository() {
         let at = Repository::new();
         at.write("sub/file", "x");
-        let sub = fingerprint(&at.folder.path().join("sub"), None).unwrap().unwrap();
+        let sub = fingerprint(&at.folder.path().join("sub"), None).unwrap();
         assert_eq!(sub, at.value());
         let bare = tempfile::tempdir().unwrap();
-        assert_eq!(fingerprint(bare.path(), None).unwrap(), None);
+        let of_bare = || fingerprint(bare.path(), None).unwrap();
+        std::fs::create_dir(bare.path().join("folder")).unwrap();
+        std::fs::write(bare.path().join("folder/file"), "one").unwrap();
+        let before = of_bare();
+        assert_eq!(of_bare(), before);
+        std::fs::write(bare.path().join("folder/file"), "two").unwrap();
+        assert_ne!(of_bare(), before, "without git, too");
     }
 
     #[test]

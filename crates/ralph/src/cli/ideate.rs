@@ -108,7 +108,7 @@ fn look(
 fn read(came: &RoundResult) -> Result<Result<Vec<Task>, Vec<Problem>>> {
     match &came.outcome {
         RoundOutcome::Finished { result, is_error: false } => Ok(ideas::read(result)),
-        RoundOutcome::Finished { result, .. } => {
+        RoundOutcome::Finished { result, .. } | RoundOutcome::Unanswered { why: result, .. } => {
             Err(options::broke_off(format!("the client failed: {result}")))
         }
         RoundOutcome::Crashed { why } => {

@@ -101,7 +101,7 @@ pub(crate) struct Builder<'a> {
     number: u32,
     /// The file of the loop's plan, whose boxes are no part of the work.
     plan: Option<PlanFile>,
-    /// Fingerprint of the work tree at the start of the round; `None` without git.
+    /// Fingerprint of the work tree at the start of the round; `None` if it could not be taken.
     tree: Option<String>,
     /// True once the criteria have run for the first time.
     has_proof: bool,
@@ -310,7 +310,7 @@ impl<'a> Builder<'a> {
     }
 
     fn tree(&self) -> Option<String> {
-        tree::fingerprint(&self.runner.here.root, self.plan.as_ref()).ok().flatten()
+        tree::fingerprint(&self.runner.here.root, self.plan.as_ref()).ok()
     }
 
     fn could_not_start(&self, session: &str) {

@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use ralph_core::protocol::sandbox::SandboxReach;
 use ralph_core::state::Tokens;
 use ralph_core::stop::rounds::{self, Busy, NextRound, Showed};
-use ralph_core::transcript::stream::Denial;
+use ralph_core::transcript::stream::{Denial, Reason};
 use ralph_io::git::litter::RoundFolder;
 use ralph_io::process::headless::without_secrets;
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
@@ -84,6 +84,13 @@ pub enum RoundOutcome {
         /// The client reports a failure, and another attempt would not help.
         is_error: bool,
     },
+    /// The client reports a failure, and the model has not answered once.
+    Unanswered {
+        /// The error's text.
+        why: String,
+        /// Another round would fail in the same way.
+        is_final: bool,
+    },
     /// The usage limit is reached, or there were too many requests.
     RateLimited {
         /// When the limit is reset, if the client said so.
@@ -111,6 +118,7 @@ impl RoundOutcome {
             RoundOutcome::Finished { is_error: true, result } => {
                 format!("its client failed: {result}")
             }
+            RoundOutcome::Unanswered { why, .. } => format!("its client failed: {why}"),
             RoundOutcome::Finished { .. } => undone.to_owned(),
             RoundOutcome::RateLimited { .. } => "the usage limit was reached".to_owned(),
             RoundOutcome::Overloaded { .. } => "the API did not answer".to_owned(),
@@ -223,6 +231,7 @@ struct Sum {
     has_worked: bool,
     result: String,
     is_error: bool,
+    is_refused_for_good: bool,
     tokens: Tokens,
     cost: f64,
     denials: Vec<Denial>,
@@ -247,6 +256,7 @@ impl Sum {
         self.prevented.extend(tried.prevented);
         self.session_id = account.session_id.or(self.session_id.take());
         if let Some(ended) = account.ended {
+            self.is_refused_for_good = ended.reason == Reason::Refused { is_final: true };
             (self.result, self.is_error) = (ended.result, ended.is_error);
         }
         self.leftovers.extend(tried.leftovers);
@@ -302,7 +312,10 @@ fn outcome(showed: Showed, attempts: u32, sum: &Sum, env: &[(String, String)]) -
     match showed {
         Showed::Finished => {
             let result = without_secrets(&sum.result, env);
-            RoundOutcome::Finished { result, is_error: sum.is_error }
+            match sum.is_error && !sum.has_worked {
+                true => RoundOutcome::Unanswered { why: result, is_final: sum.is_refused_for_good },
+                false => RoundOutcome::Finished { result, is_error: sum.is_error },
+            }
         }
         Showed::Limited(until) => RoundOutcome::RateLimited { until },
         Showed::Busy(Busy::RateLimited) => RoundOutcome::RateLimited { until: None },

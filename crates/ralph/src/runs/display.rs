@@ -86,7 +86,10 @@ impl dyn RoundDisplay + '_ {
         let words = match outcome {
             // The run shows what a round has achieved; its end alone tells the user nothing.
             RoundOutcome::Finished { is_error: false, .. } => return,
-            RoundOutcome::Finished { result, .. } => format!("failed: {}", short(result)),
+            RoundOutcome::Finished { result, .. }
+            | RoundOutcome::Unanswered { why: result, .. } => {
+                format!("failed: {}", short(result))
+            }
             RoundOutcome::RateLimited { until: Some(until) } => {
                 format!("usage limit until {until}")
             }

@@ -280,7 +280,10 @@ pub(crate) fn count(text: &str) -> Result<u32, String> {
 /// Why no other round starts after this one; `None` if the next may start.
 pub(crate) fn stops(outcome: &RoundOutcome) -> Option<String> {
     match outcome {
-        RoundOutcome::Finished { .. } | RoundOutcome::Crashed { .. } => None,
+        RoundOutcome::Unanswered { why, is_final: true } => Some(why.clone()),
+        RoundOutcome::Finished { .. }
+        | RoundOutcome::Unanswered { .. }
+        | RoundOutcome::Crashed { .. } => None,
         RoundOutcome::Ended => Some("ended by Ctrl-C".to_owned()),
         RoundOutcome::Overloaded { .. } => {
             Some("the API did not answer; try again later".to_owned())
@@ -305,10 +308,14 @@ pub(crate) fn rests(came: &RoundResult, crashes: u32) -> Option<(PauseCause, Str
         RoundOutcome::Ended => PauseCause::Person,
         _ => PauseCause::Crashed,
     };
-    if crashes >= MOST_CRASHES {
-        return Some((cause, format!("the client crashed {}", in_a_row(crashes))));
-    }
-    stops(&came.outcome).map(|why| (cause, why))
+    let why = match &came.outcome {
+        RoundOutcome::Unanswered { why, is_final: false } if crashes >= MOST_CRASHES => {
+            Some(format!("the model has not answered {}: {why}", in_a_row(crashes)))
+        }
+        _ if crashes >= MOST_CRASHES => Some(format!("the client crashed {}", in_a_row(crashes))),
+        outcome => stops(outcome),
+    };
+    why.map(|why| (cause, why))
 }
 
 /// The longest text for a round in the journal.

@@ -31,6 +31,9 @@ pub enum Reason {
     Own,
     /// The API is overloaded, failed, or was unreachable: a retry may succeed later.
     Overloaded,
+    /// The API refuses the request itself. `is_final`: it refuses every other in the same way, for the
+    /// credentials or the model's name.
+    Refused { is_final: bool },
     /// Too many requests, without a known time at which they are accepted again.
     RateLimited,
     /// The subscription's limit or the account's credit is used up; with the reset time, if known.
@@ -75,6 +78,7 @@ fn reason(row: &TranscriptRow, result: &str) -> Reason {
         _ if kind == "billing_error" => Reason::UsedUp(None),
         (_, 429) => Reason::RateLimited,
         (_, 500..) => Reason::Overloaded,
+        (_, 400..) => Reason::Refused { is_final: matches!(status, 401 | 403 | 404) },
         _ if kind == "overloaded_error" => Reason::Overloaded,
         // No status means no response.
         (_, 0) if row.text(&["terminal_reason"]) == "api_error" => Reason::Overloaded,

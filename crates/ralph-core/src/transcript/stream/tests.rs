@@ -52,7 +52,7 @@ fn each_failure_is_told_from_the_others() {
         &[
             r#"{"type":"result","is_error":true,"api_error_status":401,"terminal_reason":"api_error","result":"x"}"#,
         ],
-        Reason::Own,
+        Reason::Refused { is_final: true },
     );
     check(&[r#"{"type":"result","subtype":"error_max_turns","is_error":true}"#], Reason::Own);
     check(

@@ -150,7 +150,7 @@ impl<'a> ReadyRun<'a> {
             lifecycle::release(&here.home, &found.file, &found.state.session_id)?;
         }
         let plan = found.state.plan_file.as_ref();
-        let tree = tree::fingerprint(&here.root, plan).ok().flatten();
+        let tree = tree::fingerprint(&here.root, plan).ok();
         let state = take_up(here, found, self.command, |state| {
             change(state);
             self.how.client.bind(here, state);

@@ -61,7 +61,7 @@ impl Builder<'_> {
         let state = engine::last_state(self.runner.here, self.order.file)?;
         let outcome = match &came.outcome {
             RoundOutcome::Finished { is_error: false, .. } => "finished",
-            RoundOutcome::Finished { .. } => "failed",
+            RoundOutcome::Finished { .. } | RoundOutcome::Unanswered { .. } => "failed",
             RoundOutcome::RateLimited { .. } => "rate_limited",
             RoundOutcome::Overloaded { .. } => "overloaded",
             RoundOutcome::Crashed { .. } => "crashed",

@@ -17,7 +17,7 @@ impl<V> ClientRunner<'_, V> {
         match self.told.remove(name) {
             Some(RoundMessage::Came(came)) => {
                 self.tokens = self.tokens.saturating_add(came.tokens.total());
-                self.spend(came.cost);
+                self.spend(&came);
                 MemberExit { came: *came, failed: None }
             }
             Some(RoundMessage::Failed { why, is_missing }) => {
@@ -31,12 +31,20 @@ impl<V> ClientRunner<'_, V> {
         }
     }
 
-    /// Adds the cost of a client to the loop, which may have ended with it. A cost that cannot be
-    /// written stops no run.
-    fn spend(&mut self, cost: f64) {
-        self.cost += cost;
-        let Some(file) = self.file.filter(|_| cost > 0.0) else { return };
-        let add = |state: &mut LoopState| state.usage.cost += cost;
+    /// Adds the cost of a client to the loop, which may have ended with it, and of a run's only client
+    /// its tokens: the hooks do not see the last message, which the client writes after the stop. What
+    /// cannot be written stops no run.
+    fn spend(&mut self, came: &RoundResult) {
+        self.cost += came.cost;
+        let has_used = came.cost > 0.0 || came.tokens.total() > 0;
+        let Some(file) = self.file.filter(|_| has_used) else { return };
+        let used = self.before.map(|before| before.plus(came.tokens)).unwrap_or_default();
+        let add = |state: &mut LoopState| {
+            state.usage.cost += came.cost;
+            if used.total() > state.usage.total() {
+                state.usage.tokens = used;
+            }
+        };
         if !matches!(file.update(add), Ok(None)) {
             return;
         }
@@ -47,7 +55,8 @@ impl<V> ClientRunner<'_, V> {
 
     /// Pauses the run if a client's result means that no other may start.
     pub(crate) fn learn(&mut self, came: &RoundResult) {
-        let has_crashed = matches!(came.outcome, RoundOutcome::Crashed { .. });
+        let has_crashed =
+            matches!(came.outcome, RoundOutcome::Crashed { .. } | RoundOutcome::Unanswered { .. });
         self.crashes = if has_crashed { self.crashes + 1 } else { 0 };
         if let Some((cause, why)) = options::rests(came, self.crashes) {
             let is_end = came.outcome == RoundOutcome::Ended;

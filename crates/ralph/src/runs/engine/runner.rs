@@ -9,7 +9,7 @@ use crate::runs::screen::Screen;
 use crate::runs::worker::{self, RoundMessage, RoundOrder};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use ralph_core::state::{EndingKind, LoopState, PauseCause, Phase};
+use ralph_core::state::{EndingKind, LoopState, PauseCause, Phase, Tokens};
 use ralph_core::views::notice::NoticeEvent;
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::process::process_pool::{Crew, MemberEvent};
@@ -59,6 +59,8 @@ pub(crate) struct ClientRunner<'a, V> {
     pub(super) n_rounds: usize,
     /// The tokens of all clients that have ended.
     pub(super) tokens: u64,
+    /// What the loop had used when its only client started.
+    pub(super) before: Option<Tokens>,
     /// Their cost in US dollars, as they reported it.
     pub(super) cost: f64,
     pub(super) began: Instant,
@@ -128,6 +130,7 @@ impl<'a, V> ClientRunner<'a, V> {
             crashes: 0,
             n_rounds: 0,
             tokens: 0,
+            before: None,
             cost: 0.0,
             began: Instant::now(),
         })
@@ -141,6 +144,10 @@ impl<'a, V> ClientRunner<'a, V> {
         order: &RoundOrder,
     ) -> Result<()> {
         self.n_rounds += usize::from(!order.is_continued());
+        if let Some(file) = self.file.filter(|_| !self.is_many && !order.is_continued()) {
+            let loaded = file.read().map_err(bad_state)?;
+            self.before = loaded.map(|loaded| loaded.state.usage.tokens);
+        }
         let order = order.in_loop(self.file);
         let order = serde_json::to_vec(&order).context("could not write the order of a round")?;
         self.crew.start(name, &programs::running()?, &[worker::COMMAND], &order)?;

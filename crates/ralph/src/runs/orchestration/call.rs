@@ -142,6 +142,7 @@ impl DriveState<'_> {
         match outcome {
             RoundOutcome::RateLimited { .. } | RoundOutcome::Overloaded { .. } => true,
             RoundOutcome::Ended => !one.is_overdue && self.runner.was_asked(),
+            RoundOutcome::Unanswered { is_final, .. } => *is_final,
             RoundOutcome::Finished { .. } | RoundOutcome::Crashed { .. } => false,
         }
     }
@@ -205,7 +206,9 @@ impl DriveState<'_> {
     fn learn(&mut self, came: &RoundResult, one: &AtWork) {
         let cause = match &came.outcome {
             RoundOutcome::RateLimited { .. } => PauseCause::RateLimited,
-            RoundOutcome::Overloaded { .. } => PauseCause::Crashed,
+            RoundOutcome::Overloaded { .. } | RoundOutcome::Unanswered { .. } => {
+                PauseCause::Crashed
+            }
             RoundOutcome::Ended if self.is_blameless(&came.outcome, one) => PauseCause::Person,
             _ => return,
         };
