@@ -113,6 +113,9 @@ pub struct LoopState {
     /// When the loop began to run; absent while it is only planned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
+    /// How many seconds all pauses took that are over.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub paused_seconds: u64,
     /// When this document was last written.
     pub updated_at: Timestamp,
     /// The criteria that define "done".
@@ -263,6 +266,7 @@ impl Default for LoopState {
             iteration: 0,
             created_at: Timestamp::UNIX_EPOCH,
             started_at: None,
+            paused_seconds: 0,
             updated_at: Timestamp::UNIX_EPOCH,
             acceptance_criteria: Vec::new(),
             frozen: None,
@@ -367,16 +371,17 @@ impl LoopState {
             && !cause.resumes_by_itself()
         {
             let told = pause.told;
+            self.paused_seconds += seconds_between(pause.at, now);
             *pause = Pause { cause, at: now, detail: detail.into(), told, attended: false };
         }
     }
 
     /// Continues a paused loop in the phase where it paused. Does nothing if the loop is not
     /// paused.
-    pub fn resume(&mut self) {
+    pub fn resume(&mut self, now: Timestamp) {
         if self.phase == Phase::Paused {
             self.phase = self.resume_phase.take().unwrap_or(Phase::Implementation);
-            self.pause = None;
+            self.end_pause(now);
             // The user has intervened: earlier stops without progress no longer count.
             self.forget_progress();
             self.blocked = None;
@@ -385,10 +390,22 @@ impl LoopState {
 
     /// As [`LoopState::resume`], with the limits counted from zero again.
     pub fn resume_anew(&mut self, now: Timestamp) {
-        self.resume();
+        self.resume(now);
         self.iteration = 0;
-        self.started_at = Some(now);
+        (self.started_at, self.paused_seconds) = (Some(now), 0);
         self.usage.forget();
+    }
+
+    fn end_pause(&mut self, now: Timestamp) {
+        let took = self.pause.take().map(|pause| seconds_between(pause.at, now));
+        self.paused_seconds += took.unwrap_or(0);
+    }
+
+    /// The seconds from the start until then, without the pauses.
+    pub fn worked_seconds(&self, until: Timestamp) -> u64 {
+        let began = self.started_at.unwrap_or(self.created_at);
+        let until = self.pause.as_ref().map_or(until, |pause| pause.at.min(until));
+        seconds_between(began, until).saturating_sub(self.paused_seconds)
     }
 
     /// Takes the text that is due with a tool call of the conversation.
@@ -408,13 +425,18 @@ impl LoopState {
     pub fn end(&mut self, kind: EndingKind, detail: impl Into<String>, now: Timestamp) {
         self.phase = Phase::Ended;
         self.resume_phase = None;
-        self.pause = None;
+        self.end_pause(now);
         self.details_due.clear();
         self.ending = Some(Ending { kind, at: now, detail: detail.into(), cause: None });
         if let Some(plan) = self.ralplan_mut() {
             plan.end();
         }
     }
+}
+
+/// Zero if the clock was set back meanwhile.
+fn seconds_between(from: Timestamp, until: Timestamp) -> u64 {
+    u64::try_from(until.duration_since(from).as_secs()).unwrap_or(0)
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -479,8 +501,29 @@ mod tests {
             PauseCause::Person,
             "the first cause stays"
         );
-        state.resume();
+        state.resume(Timestamp::UNIX_EPOCH);
         assert_eq!(state.phase, Phase::Verification);
+    }
+
+    #[test]
+    fn the_time_of_pauses_is_no_working_time() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let started_at = Some(at(100));
+        let mut state =
+            LoopState { phase: Phase::Implementation, started_at, ..LoopState::default() };
+        state.pause(PauseCause::Crashed, "", at(110));
+        assert_eq!(state.worked_seconds(at(5_000)), 10);
+        state.pause(PauseCause::Person, "", at(6_000));
+        assert_eq!(state.worked_seconds(at(6_500)), 10);
+        state.resume(at(7_000));
+        assert_eq!(state.worked_seconds(at(7_005)), 15);
+        // A clock that was set back.
+        state.pause(PauseCause::Person, "", at(50));
+        assert_eq!(state.worked_seconds(at(7_005)), 0);
+        state.resume(at(7_005));
+        state.pause(PauseCause::Person, "", at(7_010));
+        state.end(EndingKind::Cancelled, "", at(9_000));
+        assert_eq!(state.worked_seconds(at(9_000)), 0);
     }
 
     #[test]

@@ -442,20 +442,18 @@ pub fn may_go_on(state: &mut LoopState, now: Timestamp) -> bool {
     state.ending.is_none()
 }
 
-/// The loop's remaining time.
+/// The loop's remaining working time.
 pub fn time_left(state: &LoopState, now: Timestamp) -> Duration {
-    let began = state.started_at.unwrap_or(state.created_at);
-    let ran = Duration::try_from(now.duration_since(began)).unwrap_or_default();
-    Duration::from_secs(state.limits.max_minutes.saturating_mul(60)).saturating_sub(ran)
+    let ran = state.worked_seconds(now);
+    Duration::from_secs(state.limits.max_minutes.saturating_mul(60).saturating_sub(ran))
 }
 
 fn time_used_up(state: &LoopState, now: Timestamp) -> Option<String> {
-    let began = state.started_at.unwrap_or(state.created_at);
-    // A clock that was set back gives a negative time: then nothing is used up.
-    let minutes = u64::try_from(now.duration_since(began).as_mins()).unwrap_or(0);
+    let minutes = state.worked_seconds(now) / 60;
     let most = state.limits.max_minutes;
-    (minutes >= most)
-        .then(|| format!("ran for {minutes} of at most {most} {}", noun(most, "minute", "minutes")))
+    (minutes >= most).then(|| {
+        format!("worked for {minutes} of at most {most} {}", noun(most, "minute", "minutes"))
+    })
 }
 
 fn tokens_used_up(state: &LoopState) -> Option<String> {

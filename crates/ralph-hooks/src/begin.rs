@@ -504,7 +504,7 @@ fn take_up(
             lifecycle::complete(file, state, &asked.project_root);
         }
         let was_begun = state.started_at.is_some() && (state.frozen.is_some() || !is_in_place);
-        state.resume();
+        state.resume(now);
         options.fill(state);
         if !was_begun || !options.criteria.is_empty() {
             pinned::freeze(state, now);

@@ -152,7 +152,7 @@ fn after_resume(call: &HookCall) -> Result<Reply> {
         let by_itself = state.pause.as_ref().is_some_and(|pause| pause.cause.resumes_by_itself())
             || state.awaits_decision();
         if by_itself {
-            state.resume();
+            state.resume(now);
         }
         if let Some(pause) = &mut state.pause {
             (pause.told, pause.attended) = (true, true);

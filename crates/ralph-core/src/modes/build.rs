@@ -89,7 +89,7 @@ pub fn begin(
 
 /// Sets a planned or paused loop running. Does not revive a loop that has ended.
 pub fn go_on(state: &mut LoopState, now: Timestamp) {
-    state.resume();
+    state.resume(now);
     if state.phase == Phase::Planned {
         state.phase = Phase::Implementation;
     }

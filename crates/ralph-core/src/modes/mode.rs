@@ -82,8 +82,8 @@ pub trait ModeRules: AtStop {
         None
     }
 
-    fn resume(&self, state: &mut LoopState, _now: Timestamp) {
-        state.resume();
+    fn resume(&self, state: &mut LoopState, now: Timestamp) {
+        state.resume(now);
     }
 
     /// The next step of a live loop in `ralph status`, where the criteria do not tell it.

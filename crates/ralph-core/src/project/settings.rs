@@ -36,7 +36,7 @@ pub struct Settings {
     /// Iterations after which a loop ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<u32>,
-    /// Wall-clock limit of a loop, in minutes.
+    /// Working time of a loop, in minutes; pauses do not count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_minutes: Option<u64>,
     /// Stops in a row without progress after which a loop ends.

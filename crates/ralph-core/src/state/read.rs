@@ -76,7 +76,7 @@ fn of_members(mut members: Members) -> Result<LoopState, Mistake> {
         ($($field:ident)+) => { $(members.take(stringify!($field), &mut read.$field)?;)+ };
     }
     take!(schema_version loop_id session_id phase resume_phase pause ending project_root document prompt);
-    take!(max_iterations iteration created_at started_at updated_at acceptance_criteria frozen);
+    take!(max_iterations iteration created_at started_at paused_seconds updated_at acceptance_criteria frozen);
     take!(baseline_pending checkpoint context_report stall_hashes progress blocked);
     take!(completion_token errors completion stall_limit limits usage lineage settings via);
     take!(started_by turn client touched cancelled_by_prompt scheduled let_finish context_lost details_due round);

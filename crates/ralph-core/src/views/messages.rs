@@ -149,10 +149,9 @@ pub fn undelivered(n: usize) -> String {
     }
 }
 
-/// The time since the start of the loop: `40 s`, `12 min`, `7 h 5 min`.
+/// The loop's working time: `40 s`, `12 min`, `7 h 5 min`.
 pub fn lasted(state: &LoopState, until: Timestamp) -> String {
-    let began = state.started_at.unwrap_or(state.created_at);
-    plural::lasted(until.duration_since(began).as_secs())
+    plural::lasted(i64::try_from(state.worked_seconds(until)).unwrap_or(i64::MAX))
 }
 
 /// The finished tasks and the criteria that hold, with what is wrong with the others:

@@ -53,8 +53,8 @@ pub fn parts(state: &LoopState, now: Timestamp) -> Vec<StatuslinePart> {
     }
     add(state.observing.clone(), Tone::Plain);
     add(task(&tasks), Tone::Plain);
-    if let Some(began) = state.started_at {
-        let used = u64::try_from(now.duration_since(began).as_mins()).unwrap_or(0);
+    if state.started_at.is_some() {
+        let used = state.worked_seconds(now) / 60;
         let most = state.limits.max_minutes;
         add(format!("{used}/{most} min"), near(used, most));
     }

@@ -46,7 +46,7 @@ pub(super) fn resume(here: &Here, found: &FoundLoop) -> Result<String> {
     let resumed = found.file.update(|state| {
         let was_running = state.is_running();
         match was_running {
-            true => state.resume(),
+            true => state.resume(here.now),
             false => mode::of(&state.mode).resume(state, here.now),
         }
         if !was_running {

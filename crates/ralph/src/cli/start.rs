@@ -56,7 +56,7 @@ pub(super) struct LoopLimits {
     /// Maximum number of iterations [default: 25]
     #[arg(long, value_name = "N", value_parser = number::max_iterations, allow_hyphen_values = true)]
     max_iterations: Option<u32>,
-    /// Time limit in minutes [default: 480]
+    /// Limit of working time, in minutes [default: 480]
     #[arg(long, value_name = "N", value_parser = number::max_minutes, allow_hyphen_values = true)]
     max_minutes: Option<u64>,
     /// Token limit, workers included [default: no limit]

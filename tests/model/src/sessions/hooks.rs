@@ -284,7 +284,7 @@ pub(super) fn begin(
         }
         StartDecision::Planned | StartDecision::Continue => {
             update(world, |state| {
-                state.resume();
+                state.resume(NOW);
                 run(state, session, &prompt, via);
             });
             own_process(world);
@@ -443,7 +443,7 @@ pub(super) fn after_resume(world: &mut World, call: &Call) -> Answer {
         }
         state.turn = None;
         if state.pause.as_ref().is_some_and(|pause| pause.cause.resumes_by_itself()) {
-            state.resume();
+            state.resume(NOW);
         }
         state.is_running()
     });
@@ -477,7 +477,7 @@ pub(super) fn pause_in_terminal(world: &mut World) {
 pub(super) fn resume_in_terminal(world: &mut World) {
     update(world, |state| {
         let was_running = state.is_running();
-        state.resume();
+        state.resume(NOW);
         if !was_running {
             state.turn = None;
         }

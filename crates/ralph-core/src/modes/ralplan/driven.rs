@@ -34,7 +34,7 @@ pub fn due(state: &mut LoopState, prefix: &str, document_gone: bool, now: Timest
         Some(pause) if !document_gone => {
             return DueRound::Rest(format!("paused ({})", pause.cause));
         }
-        _ => state.resume(),
+        _ => state.resume(now),
     }
     match at_step(state, document_gone, now) {
         StopVerdict::GoOn | StopVerdict::LetGo(AllowReason::AwaitsPerson) => step(state, prefix),

@@ -85,7 +85,7 @@ pub fn of_loop(seen: &LoopSeen<'_>) -> Report {
         goal: words::block(goal, 4_000),
         outcome: outcome(state),
         facts: facts(seen, began),
-        gauges: gauges(seen, words::between(began, until), until),
+        gauges: gauges(seen, state.worked_seconds(until).saturating_mul(1_000), until),
         evidence: evidence(seen),
         findings: findings(state),
         changes: seen.changes.clone(),

@@ -204,8 +204,7 @@ fn workers(seen: &StopInputs) -> String {
 }
 
 fn budgets(state: &LoopState, seen: &StopInputs) -> String {
-    let began = state.started_at.unwrap_or(state.created_at);
-    let minutes = seen.now.duration_since(began).as_mins().max(0);
+    let minutes = state.worked_seconds(seen.now) / 60;
     let mut text = format!(
         "{} of {} {}; {minutes} of {} min",
         state.iteration,

@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// Maximum number of agent calls [default: 200]
     #[arg(short = 'n', long, value_name = "N", value_parser = number::max_iterations, allow_hyphen_values = true)]
     max_iterations: Option<u32>,
-    /// Time limit in minutes [default: 480]
+    /// Limit of working time, in minutes [default: 480]
     #[arg(long, value_name = "N", value_parser = number::max_minutes, allow_hyphen_values = true)]
     max_minutes: Option<u64>,
     /// Token limit, all agents together [default: no limit]

@@ -71,11 +71,10 @@ impl LoopView {
         self.state.is_live().then(|| transcript::client_version(&transcript_of(&self.state)?))?
     }
 
-    /// Whole minutes from the start to the end or to now; none for a loop that never started.
+    /// Whole minutes of working time; none for a loop that never started.
     pub(super) fn minutes(&self, now: Timestamp) -> Option<u64> {
         let until = self.state.ending.as_ref().map_or(now, |ending| ending.at);
-        let minutes = until.duration_since(self.state.started_at?).as_mins();
-        Some(u64::try_from(minutes).unwrap_or(0))
+        self.state.started_at.map(|_| self.state.worked_seconds(until) / 60)
     }
 
     /// How many signals the model has not received.

@@ -45,7 +45,7 @@ fn row(one: &LoopView, now: Timestamp) -> [String; 6] {
     let since = |at: Timestamp| lasted(now.duration_since(at).as_secs());
     let time = match (&state.ending, state.started_at) {
         (Some(ending), _) => format!("{} ago", since(ending.at)),
-        (None, Some(began)) => since(began),
+        (None, Some(_)) => messages::lasted(state, now),
         (None, None) => String::new(),
     };
     let project = Path::new(&state.project_root).file_name().unwrap_or_default();

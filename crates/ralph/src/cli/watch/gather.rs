@@ -8,6 +8,7 @@ use crate::cli::status::{text, under_each_other};
 use crate::command::context_dir::Here;
 use crate::command::select_loop::{self, FoundLoop};
 use anyhow::Result;
+use jiff::SignedDuration;
 use ralph_core::evidence::receipt::{self, ReceiptStatus};
 use ralph_core::modes::mode;
 use ralph_core::state::{self, EndingTone, LoopState, Phase, Task};
@@ -140,8 +141,8 @@ fn describe(here: &Here, one: LoopView) -> WatchedLoop {
         rows,
         bars: bars(state),
         time: state.started_at.map(|began| Time {
-            began,
-            ended: state.ending.as_ref().map(|ending| ending.at),
+            began: began + SignedDuration::from_secs(state.paused_seconds.try_into().unwrap_or(0)),
+            ended: (state.ending.as_ref().map(|it| it.at)).or(state.pause.as_ref().map(|it| it.at)),
             most: state.limits.max_minutes,
         }),
         criteria: state.acceptance_criteria.iter().map(criterion).collect(),
