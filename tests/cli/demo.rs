@@ -52,7 +52,12 @@ impl DemoFolder {
 
     fn demo(&self, args: &[&str]) -> Run {
         let mut command = Command::new(self.at("bin/ralph"));
-        command.arg("demo").args(args).current_dir(self.root.path()).env_clear();
+        command.arg("demo").args(args);
+        self.run(command)
+    }
+
+    fn run(&self, mut command: Command) -> Run {
+        command.current_dir(self.root.path()).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap());
         command.env("HOME", self.at("home")).env("TMPDIR", self.at("tmp"));
         command.envs(ralph_test_support::portable());
@@ -121,6 +126,19 @@ fn nothing_is_left_behind_and_the_home_is_not_touched() {
     place.demo(&[]).exits(0);
     assert!(is_empty(&place.at("tmp")));
     assert!(is_empty(&place.at("home")));
+}
+
+#[test]
+fn a_reader_who_stops_reading_ends_no_demo() {
+    let place = DemoFolder::new();
+    let mut command = Command::new("/bin/sh");
+    command.args([
+        "-c",
+        "{ bin/ralph demo; echo exit $? >&2; } | { read first; exec <&-; cat >&2 /dev/null; }",
+    ]);
+    let run = place.run(command);
+    assert!(run.stderr.ends_with("exit 0\n") && !run.stderr.contains("panicked"), "{run:?}");
+    assert!(is_empty(&place.at("tmp")));
 }
 
 #[test]

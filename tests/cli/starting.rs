@@ -95,6 +95,31 @@ fn settings_that_could_not_be_used_are_named() {
 }
 
 #[test]
+fn nothing_starts_with_a_settings_file_that_is_broken_or_bounds_a_loop_by_an_unknown_key() {
+    let world = World::new();
+    let place = "/project/.claude/ralph.toml`";
+    for (text, expected) in [
+        (
+            "[sandbox]\nread_denny = [\"~/x\"]\n",
+            "line 2: unknown key `sandbox.read_denny`; did you mean `read_deny`?",
+        ),
+        ("max_minutes = 5\n[sandbx]\n", "line 2: unknown key `sandbx`; did you mean `sandbox`?"),
+        ("max_minutes = \n", "line 1"),
+        ("[sandbox]\nread_deny = \"x\"\n", "`[sandbox]`"),
+    ] {
+        world.write("project/.claude/ralph.toml", text);
+        for command in [&["start", "x"][..], &["run", "x"], &["session", "run", "x"]] {
+            let printed = world.ralph(command);
+            assert_eq!(printed.exit, 2, "{text}: {printed:?}");
+            assert!(printed.stderr.contains(place), "{text}: {printed:?}");
+            assert!(printed.stderr.contains(expected), "{text}: {printed:?}");
+        }
+        world.ralph(&["status"]).done();
+    }
+    assert!(world.loop_ids().is_empty());
+}
+
+#[test]
 fn a_task_on_standard_input_is_taken_as_it_is() {
     let world = World::new();
     world.run("", &["start", "-"], "say $(hi) --max-iterations 3\nand go\n").done();

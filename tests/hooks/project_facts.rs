@@ -79,7 +79,7 @@ fn settings_that_cannot_be_used_do_no_harm_and_the_person_can_find_out() {
     world.settings("[context]\nof = [\"go\"]\n");
     assert!(begins(&world, "startup").context().contains("go.mod: "));
     let said = world.elsewhere(&["context"]);
-    assert!(said.success && said.text.contains("`[context]`: unknown field `of`"), "{said:?}");
+    assert!(said.success && said.text.contains("unknown key `context.of`"), "{said:?}");
 }
 
 #[test]

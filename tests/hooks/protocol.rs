@@ -214,4 +214,11 @@ fn settings_that_could_not_be_used_are_told_to_the_person_who_starts() {
     world.write(".claude/ralph.toml", "max_iteration = 3\n");
     let message = world.start("").message();
     assert!(message.contains("max_iteration") && message.contains("Ralph ignored it"), "{message}");
+    // A loop that runs has its settings; only the next start is refused.
+    world.write(".claude/ralph.toml", "[sandbox]\nread_denny = []\n");
+    world.tool("Bash", json!({"command": "ls"})).silent();
+    world.working_stop("x").goes_on();
+    world.type_command("ralph", "cancel").kept_from_model();
+    let told = world.type_command("ralph", "another").kept_from_model();
+    assert!(told.contains("line 2: unknown key `sandbox.read_denny`"), "{told}");
 }

@@ -787,6 +787,26 @@ fn asks(world: &World) -> Value {
 }
 
 #[test]
+fn after_a_cancel_its_session_asks_for_no_step_until_the_user_continues_it() {
+    let (mut play, _) = begun("", six_tasks());
+    let id = folder(&play.world).file_name().unwrap().to_str().unwrap().to_owned();
+    play.world.prompt = "prompt-2".to_owned();
+    play.world.type_command("ralph-cancel", "").kept_from_model();
+    let why = format!("session {id} was cancelled; `/ralph-v2 {id}` continues it");
+    let asks = |world: &World| {
+        [&["session", "next"][..], &["session", "mark", "plan-brainstorm", "done"]]
+            .map(|command| world.ralph(command))
+    };
+    for said in asks(&play.world) {
+        assert!(!said.success && said.text.contains(&why), "{said:?}");
+    }
+    assert!(play.world.elsewhere(&["session", "next"]).success);
+    play.world.prompt = "prompt-3".to_owned();
+    play.world.type_command("ralph-v2", &id).context();
+    assert!(asks(&play.world)[0].success);
+}
+
+#[test]
 fn what_session_next_prints_is_the_call_that_the_hooks_give_and_the_guard_takes() {
     let script = Script { tasks: vec![("task-1", ""), ("task-2", "")], ..six_tasks() };
     let (mut play, text) = begun("", script);

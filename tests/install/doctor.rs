@@ -689,3 +689,34 @@ fn it_changes_nothing() {
     world.ralph(&["doctor"]).exit(0);
     assert_eq!(world.snapshot(""), before);
 }
+
+#[test]
+fn a_settings_file_of_ralphs_that_bounds_nothing_is_a_problem_and_another_unknown_key_a_warning() {
+    let world = installed();
+    world.write("project/.claude/ralph.toml", "[sandbox]\nread_denny = [\"~/x\"]\n");
+    fails(&world, "line 2: unknown key `sandbox.read_denny`; did you mean `read_deny`?");
+    world.write("project/.claude/ralph.toml", "max_minutes = \n");
+    fails(&world, "FAIL  ralph.toml: could not use `");
+    world.write("project/.claude/ralph.toml", "max_minute = 5\n");
+    let said = world.ralph(&["doctor"]).exit(0);
+    said.says("warn  ralph.toml: ").says("did you mean `max_minutes`?").says("with 1 warning");
+}
+
+#[test]
+fn what_a_sandbox_puts_in_the_place_of_a_missing_file_is_no_broken_setting() {
+    let world = installed();
+    world.write("project/.claude/settings.json", "");
+    fails(&world, "is not valid JSON");
+    world.chmod("project/.claude/settings.json", 0o444);
+    world.ralph(&["doctor"]).exit(0).says("all is well");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn without_bubblewrap_doctor_says_that_no_sandboxed_run_starts() {
+    let world = installed();
+    let mut doctor = world.command(world.path("bin/ralph").to_str().unwrap());
+    let printed = doctor.arg("doctor").env("PATH", world.path("bin")).output().unwrap();
+    let printed = String::from_utf8(printed.stdout).unwrap();
+    assert!(printed.contains("warn  bounds: `bwrap`"), "{printed}");
+}

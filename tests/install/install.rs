@@ -84,7 +84,7 @@ fn a_status_line_is_registered_only_when_it_is_asked_for_and_shows_what_stood_th
     world.ralph(&["install", "--with", "statusline"]).exit(0);
     let line = parsed(&world.read("home/.claude/settings.json"))["statusLine"].clone();
     let command = world.path("bin/ralph statusline");
-    assert_eq!(line, json!({"type": "command", "command": command}));
+    assert_eq!(line, json!({"type": "command", "command": command, "refreshInterval": 5}));
     // As the client runs it.
     let shown = |command: &str| {
         let mut shell = world.command("/bin/sh");

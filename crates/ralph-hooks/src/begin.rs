@@ -384,6 +384,7 @@ pub fn preview(asked: &StartRequest<'_>) -> Result<LoopState> {
 
 /// The new loop, and the problems found in its settings or in the project's commands.
 fn plan(asked: &StartRequest<'_>, task: &str) -> Result<(LoopState, Vec<String>)> {
+    settings::refuse_mistakes(&asked.project_root)?;
     let (settings, mut problems) = settings::read(asked.home, &asked.project_root);
     let options = options_of(asked)?;
     let discovered = discovered(asked, options);

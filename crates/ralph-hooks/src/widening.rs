@@ -16,8 +16,7 @@ use ralph_core::views::messages;
 use ralph_io::process;
 use ralph_io::{project, store::lifecycle};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Below the hook's own timeout of ten seconds.
 const WITHIN: Duration = Duration::from_secs(9);
@@ -58,10 +57,8 @@ fn is_one_paused(call: &HookCall) -> bool {
 
 /// Runs `ralph`; returns what it prints.
 fn carried_out(words: &[&str]) -> Result<String> {
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(delegate::ralph()?).args(words);
-    let running = process::start_as_given(command.stdin(Stdio::inherit()).stderr(Stdio::null()))?;
-    let finished = running.finish(Instant::now() + WITHIN, LONGEST_ANSWER).with_context(|| {
+    let finished = process::with_own_input(&delegate::ralph()?, words, WITHIN, LONGEST_ANSWER);
+    let finished = finished.with_context(|| {
         let words = words.join(" ");
         format!("`ralph {words}` has not ended; type it again, or in a terminal without a loop")
     })?;

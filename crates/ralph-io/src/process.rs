@@ -69,7 +69,7 @@ fn start_with_input(command: &mut Command) -> Result<Running> {
 }
 
 /// Starts a command whose standard input and standard error the caller has set.
-pub fn start_as_given(command: &mut Command) -> Result<Running> {
+pub(crate) fn start_as_given(command: &mut Command) -> Result<Running> {
     let name = command.get_program().to_string_lossy().into_owned();
     let child = command
         .stdout(Stdio::piped())
@@ -167,6 +167,18 @@ pub fn outlive(
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped());
     start_with_input(&mut command)?.finish(began + deadline, cap)
+}
+
+/// Runs a program with this process's own standard input; what it says of errors is part of its output.
+pub fn with_own_input(
+    program: &Path,
+    arguments: &[&str],
+    deadline: Duration,
+    cap: usize,
+) -> Result<Finished> {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(program).args(arguments);
+    start_with_input(command.stdin(Stdio::inherit()))?.finish(Instant::now() + deadline, cap)
 }
 
 /// As [`outlive`], until the user asks to end at once. Then it returns `None`, and the program and what

@@ -13,6 +13,7 @@ mod story;
 
 pub use narrator::Style;
 
+use crate::setup::tell::tell;
 use anyhow::Result;
 use narrator::Account;
 use play::Play;
@@ -53,7 +54,7 @@ pub fn show(executables: &Path, style: Style, keep: bool) -> Result<DemoResult> 
     let play = Play::new(&stage, Account::begin(style, keep));
     let played = scripted::play(&stage, play);
     if keep {
-        println!("Kept in {}", stage.keep().display());
+        tell!("Kept in {}", stage.keep().display());
     }
     played
 }

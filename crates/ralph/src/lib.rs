@@ -10,6 +10,9 @@
 //! | `verify`, `check` | run criteria and checks |
 //! | [`demo`] | plays a loop |
 
+// Both panic if the reader of a pipe is gone; `command::screen` and `setup::tell` print instead.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
 mod check;
 pub mod cli;
 mod command;

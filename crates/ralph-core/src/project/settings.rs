@@ -13,6 +13,7 @@ mod review;
 mod run;
 mod sandbox;
 mod shared;
+pub mod unknown;
 
 use crate::project::check::choice::CheckSettings;
 use crate::project::project_facts;

@@ -12,6 +12,7 @@
 //! the worktree base from every file, trusted or not; it skips a value that it does not know and
 //! goes on to the next weaker file.
 
+use crate::git::litter;
 use crate::process::ancestry::ClientShell;
 use crate::project::safe_read;
 use ralph_core::protocol::permission::Rules;
@@ -258,7 +259,10 @@ fn document(path: &Path) -> Option<Result<Value, String>> {
         Ok(None) if path.is_symlink() => {
             return Some(Err("is a link that leads nowhere".to_owned()));
         }
-        Ok(text) => text?,
+        // While a sandboxed command runs, such a file stands where there is none.
+        Ok(text) => {
+            text.filter(|text| !text.is_empty() || !litter::is_empty_and_read_only(path))?
+        }
         Err(error) => return Some(Err(format!("cannot be read: {error:#}"))),
     };
     Some(serde_json::from_str(&text).map_err(|error| format!("is not valid JSON: {error}")))

@@ -24,7 +24,8 @@ pub fn is_litter(root: &Path, path: &[u8]) -> bool {
     litter::is_name(path) && is_empty_and_read_only(&root.join(OsStr::from_bytes(path)))
 }
 
-fn is_empty_and_read_only(path: &Path) -> bool {
+/// True if the file at this path looks like one that a sandbox left.
+pub(crate) fn is_empty_and_read_only(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|about| {
         about.is_file() && about.len() == 0 && about.mode() & 0o7777 == litter::MODE
     })

@@ -4,6 +4,7 @@ use crate::store::home::Home;
 use crate::{client, project::safe_read, project::trusted_read, store::atomic};
 use anyhow::{Context, Result, anyhow};
 use ralph_core::project::settings::Settings;
+use ralph_core::project::settings::unknown::{self, UnknownKey};
 use ralph_core::text::hex::sha256;
 use std::fs::DirBuilder;
 use std::os::unix::ffi::OsStrExt;
@@ -69,12 +70,12 @@ pub fn note_wanted(home: &Home, wanted: bool) -> Result<()> {
 /// Returns the settings for a loop of this project, and the problems with files that were not used.
 pub fn read(home: &Home, project_root: &Path) -> (Settings, Vec<String>) {
     let mut problems = Vec::new();
-    let mut take = |path: &Path| match load(path) {
-        Ok(loaded) => loaded.unwrap_or_default(),
-        Err(error) => {
-            problems.push(format!("{error:#}; Ralph ignored it"));
-            Loaded::default()
-        }
+    let mut take = |path: &Path| {
+        let loaded = load(path).map(Option::unwrap_or_default);
+        let loaded = loaded.unwrap_or_else(|error| Loaded::unusable(&error));
+        problems
+            .extend(loaded.problems.iter().map(|one| format!("{}; Ralph ignored it", one.what)));
+        loaded
     };
     let user = user_file().map(|path| take(&path)).unwrap_or_default();
     let project = take(&project_file(project_root));
@@ -86,20 +87,91 @@ pub fn read(home: &Home, project_root: &Path) -> (Settings, Vec<String>) {
     (project.over(user.settings), problems)
 }
 
+/// What is wrong with a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileProblem {
+    pub what: String,
+    /// No loop starts with this file: it might be bounded less than its user believes.
+    pub stops: bool,
+}
+
+/// The files of a project and its user that exist, each with what is wrong with it.
+pub fn problems(project_root: &Path) -> Vec<(PathBuf, Vec<FileProblem>)> {
+    let files = user_file().into_iter().chain([project_file(project_root)]);
+    let seen = files.filter_map(|path| match load(&path) {
+        Ok(None) => None,
+        Ok(Some(loaded)) => Some((path, loaded.problems)),
+        Err(error) => Some((path, Loaded::unusable(&error).problems)),
+    });
+    seen.collect()
+}
+
+/// Refuses a start with a file that cannot be used, or with a mistake in a section that bounds loops.
+///
+/// # Errors
+/// With the file, the line, and the nearest key.
+pub fn refuse_mistakes(project_root: &Path) -> Result<()> {
+    let mut all = problems(project_root).into_iter().flat_map(|(_, problems)| problems);
+    all.find(|one| one.stops).map_or(Ok(()), |one| Err(anyhow!(one.what)))
+}
+
 #[derive(Default)]
 struct Loaded {
     text: String,
     settings: Settings,
+    problems: Vec<FileProblem>,
+}
+
+impl Loaded {
+    fn unusable(error: &anyhow::Error) -> Loaded {
+        let what = format!("{error:#}").trim_end().to_owned();
+        Loaded { problems: vec![FileProblem { what, stops: true }], ..Loaded::default() }
+    }
 }
 
 fn load(path: &Path) -> Result<Option<Loaded>> {
     let Some(text) = text_of(path)? else { return Ok(None) };
     let describe = || format!("could not use `{}`", path.display());
-    let settings: Settings = toml::from_str(&text).with_context(describe)?;
-    match settings.refused() {
-        Some(why) => Err(anyhow!(why)).with_context(describe),
-        None => Ok(Some(Loaded { text, settings })),
+    let mut table: toml::Table = toml::from_str(&text).with_context(describe)?;
+    let unknown = unknown::keys(&serde_json::to_value(&table).with_context(describe)?);
+    for one in &unknown {
+        match one.section {
+            "" => drop(table.remove(&one.key)),
+            section => {
+                drop(table.get_mut(section).and_then(|it| it.as_table_mut()?.remove(&one.key)))
+            }
+        }
     }
+    // Without an unknown key, from the text: an error then names its line.
+    let settings: Settings = match unknown.is_empty() {
+        true => toml::from_str(&text).with_context(describe)?,
+        false => table.try_into().with_context(describe)?,
+    };
+    if let Some(why) = settings.refused() {
+        return Err(anyhow!(why)).with_context(describe);
+    }
+    let problems = unknown.iter().map(|one| {
+        let dot = if one.section.is_empty() { "" } else { "." };
+        let nearest = one.nearest.as_ref().map(|it| format!("; did you mean `{it}`?"));
+        let (path, line) = (path.display(), line_of(&text, one).unwrap_or_default());
+        let UnknownKey { section, key, .. } = one;
+        let nearest = nearest.unwrap_or_default();
+        let what = format!("`{path}`, line {line}: unknown key `{section}{dot}{key}`{nearest}");
+        FileProblem { what, stops: one.is_strict() }
+    });
+    let problems = problems.collect();
+    Ok(Some(Loaded { text, settings, problems }))
+}
+
+/// The line of a key, from 1.
+fn line_of(text: &str, one: &UnknownKey) -> Option<usize> {
+    let file = toml::de::DeTable::parse(text).ok()?.into_inner();
+    let table = match one.section {
+        "" => &file,
+        section => file.get(section)?.get_ref().as_table()?,
+    };
+    let key = table.keys().find(|key| key.get_ref().as_ref() == one.key)?;
+    Some(text.get(..key.span().start)?.matches('\n').count() + 1)
 }
 
 /// Reads the text of a settings file; `None` if it does not exist.
@@ -202,12 +274,22 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_an_unknown_key_is_named_and_not_used() {
+    fn an_unknown_key_is_named_with_its_line_and_a_broken_file_is_not_used() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ralph.toml");
-        std::fs::write(&path, "max_iteration = 3\n").unwrap();
+        let text =
+            "max_minutes = 5\n\nmax_iteration = 3\n[sandbox]\nwrite = []\nread_denny = [\"/x\"]\n";
+        std::fs::write(&path, text).unwrap();
+        let loaded = load(&path).unwrap().unwrap();
+        assert_eq!(loaded.settings.max_minutes, Some(5));
+        let [top, sandbox] = &loaded.problems[..] else { panic!("{:?}", loaded.problems) };
+        let at = |line: u32| format!("`{}`, line {line}: unknown key ", path.display());
+        assert_eq!(top.what, at(3) + "`max_iteration`; did you mean `max_iterations`?");
+        assert_eq!(sandbox.what, at(6) + "`sandbox.read_denny`; did you mean `read_deny`?");
+        assert_eq!((top.stops, sandbox.stops), (false, true));
+        std::fs::write(&path, "a = 1\nmax_minutes = \n").unwrap();
         let error = format!("{:#}", load(&path).err().unwrap());
-        assert!(error.contains("max_iteration"), "{error}");
+        assert!(error.contains("line 2"), "{error}");
         std::fs::write(&path, "max_iterations = 0\n").unwrap();
         let error = format!("{:#}", load(&path).err().unwrap());
         assert!(error.ends_with("a whole number from 1 to 10000, not 0"), "{error}");

@@ -40,11 +40,15 @@ mod trust;
 mod verify;
 mod watch;
 
+use crate::command::context_dir::Here;
 pub use crate::command::exit::CAUSES as EXIT_CODES;
 use crate::command::exit::{Exit, refused};
 use crate::runs::{shared, worker};
+use anyhow::Result;
 use clap::{Args as _, FromArgMatches, Parser, Subcommand};
+use ralph_core::guard::human_only as rules;
 use ralph_io::client::{self, client_settings::ClientSettings};
+use ralph_io::project::settings;
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -224,6 +228,17 @@ pub fn command() -> clap::Command {
     command.override_help(help)
 }
 
+/// Refuses a command that begins something where a settings file may not say what its user believes.
+fn has_usable_settings(name: &str) -> Result<()> {
+    // Without a home there is no loop, and the command says so itself.
+    let here = match rules::begins(name) && name != "install" {
+        true => Here::gather().ok(),
+        false => None,
+    };
+    let checked = here.map_or(Ok(()), |here| settings::refuse_mistakes(&here.root));
+    checked.map_err(|error| refused(Exit::Usage, format!("{error:#}")))
+}
+
 /// True for a command without documentation: Ralph itself starts it, or a release.
 pub fn is_internal(command: &clap::Command) -> bool {
     help::is_internal(command)
@@ -239,6 +254,7 @@ pub fn run() -> ExitCode {
     };
     let name = command.name();
     let done = sees_state(name).and_then(|()| human_only::check(&command));
+    let done = done.and_then(|()| has_usable_settings(name));
     let done = done.and_then(|()| match command {
         Command::Start(args) => start::run(args),
         Command::Status(args) => status::run(&args),

@@ -12,11 +12,15 @@ mod waves;
 
 use crate::command::complete;
 use crate::command::context_dir::Here;
-use crate::command::exit::Exit;
+use crate::command::exit::{Exit, refused};
 use crate::orchestration::{OrchestrationContext, named};
 use anyhow::Result;
 use clap_complete::engine::ArgValueCandidates;
+use ralph_core::state::EndingKind;
 use ralph_core::views::report::{self, OrchestrationReportInput, Report};
+
+use ralph_hooks::modes::orchestration;
+use ralph_io::store::lifecycle;
 
 /// What to do about a session.
 #[derive(Debug, clap::Subcommand)]
@@ -76,8 +80,14 @@ pub(crate) fn run(command: &OrchestrationCommand) -> Result<Exit> {
     match command {
         OrchestrationCommand::New(args) => new::run(&place, args),
         OrchestrationCommand::List => list::run(&place),
-        OrchestrationCommand::Next(args) => next::next(&place, args),
-        OrchestrationCommand::Mark(args) => mark::run(&place, args),
+        OrchestrationCommand::Next(args) => {
+            refuse_cancelled(&place, args.which())?;
+            next::next(&place, args)
+        }
+        OrchestrationCommand::Mark(args) => {
+            refuse_cancelled(&place, args.which())?;
+            mark::run(&place, args)
+        }
         OrchestrationCommand::Waves(args) => waves::waves(&place, args),
         OrchestrationCommand::Signal(args) => send::signal(&place, args),
         OrchestrationCommand::Feedback(send::FeedbackCommand::New(args)) => {
@@ -88,6 +98,28 @@ pub(crate) fn run(command: &OrchestrationCommand) -> Result<Exit> {
         OrchestrationCommand::Status(args) => next::status(&place, args),
         OrchestrationCommand::Graph(args) => waves::drawing(&place, args),
         OrchestrationCommand::Run(args) => run::run(&place, args),
+    }
+}
+
+/// Refuses to go on in the session in which the user cancelled this orchestration: a notification wakes
+/// the model there, which has its instructions.
+fn refuse_cancelled(place: &OrchestrationContext, which: &OrchestrationArg) -> Result<()> {
+    let (here, Some(session)) = (&place.here, &place.here.session) else { return Ok(()) };
+    let id = place.find(which.id.as_deref())?;
+    if orchestration::driving(&here.home, &here.root, &id).is_some() {
+        return Ok(());
+    }
+    let ended = lifecycle::ended(&here.home).into_iter().filter_map(|(_, state)| state.ok());
+    let endings = ended
+        .filter(|state| state.session_id == *session)
+        .filter(|state| state.orchestration().is_some_and(|one| one.id == id.as_str()))
+        .filter_map(|state| state.ending);
+    match endings.max_by_key(|ending| ending.at) {
+        Some(ending) if ending.kind == EndingKind::Cancelled => Err(refused(
+            Exit::No,
+            format!("session {id} was cancelled; `/ralph-v2 {id}` continues it"),
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -4,6 +4,7 @@
 
 use super::answer::StepAnswer;
 use super::story::{StoryAction, StoryExpectation, StoryStep};
+use crate::setup::tell::tell;
 use ralph_core::evidence::{observed, receipt};
 use ralph_core::state::{LoopState, Receipt};
 use ralph_core::text::plural::noun;
@@ -49,8 +50,8 @@ pub(super) struct Account {
 impl Account {
     /// Prints the introduction.
     pub(super) fn begin(style: Style, keep: bool) -> Account {
-        println!("A Ralph loop in a scratch repository: real hooks, scripted agent.");
-        println!("1/5: iteration 1 of at most 5. --ac: criterion=command that shows it.\n");
+        tell!("A Ralph loop in a scratch repository: real hooks, scripted agent.");
+        tell!("1/5: iteration 1 of at most 5. --ac: criterion=command that shows it.\n");
         Account { style, keep, position: String::new(), done: Vec::new() }
     }
 
@@ -117,7 +118,7 @@ impl Account {
             StoryExpectation::Completed => "the end of the loop as complete",
         };
         self.ralph(Colour::Red, answer.kind(), answer.words());
-        println!("\nThe demo failed here: expected {needed}.");
+        tell!("\nThe demo failed here: expected {needed}.");
     }
 
     /// Prints the totals and the name of the archive.
@@ -125,7 +126,7 @@ impl Account {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let fate = if self.keep { "" } else { " (removed; --keep keeps it)" };
         let lines = noun(n_decisions, "journal line", "journal lines");
-        println!("\n{counted}; archived, with {n_decisions} {lines}, as\n{name}{fate}");
+        tell!("\n{counted}; archived, with {n_decisions} {lines}, as\n{name}{fate}");
     }
 
     fn tell_deed(&mut self, does: StoryAction, state: Option<&LoopState>) {
@@ -184,7 +185,7 @@ impl Account {
 }
 
 fn print(position: &str, who: &str, text: &str) {
-    println!("{}", format!("{position:>4}  {who:<6} {text}").trim_end());
+    tell!("{}", format!("{position:>4}  {who:<6} {text}").trim_end());
 }
 
 fn deed(does: StoryAction) -> String {

@@ -103,6 +103,8 @@ fn examine(places: &InstallPaths) -> Vec<Check> {
     checks.push(settings::check_hooks_enabled(&settings));
     checks.push(settings::check_block_cap(&settings));
     checks.extend(settings::check_sandbox(&settings, places));
+    checks.extend(settings::check_bounds());
+    checks.extend(settings::check_own(places));
     checks.extend(path::check(&settings, places));
     checks.push(home::check(places.ralph.root()));
     checks.push(elsewhere::check(&places.current));

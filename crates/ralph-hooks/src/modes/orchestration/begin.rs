@@ -235,6 +235,7 @@ fn create(
     now: Timestamp,
 ) -> Result<StartOutcome> {
     let options = options_of(asked)?;
+    settings::refuse_mistakes(&asked.project_root)?;
     let (settings, mut problems) = settings::read(asked.home, &asked.project_root);
     let earlier = if options.criteria.is_empty() { agreed_before(asked, id) } else { Vec::new() };
     let discovered = match (options.criteria.is_empty(), earlier.is_empty()) {

@@ -139,6 +139,7 @@ fn new(
     plan: RalplanState,
     now: Timestamp,
 ) -> Result<(LoopState, Vec<String>)> {
+    settings::refuse_mistakes(&asked.project_root)?;
     let (settings, problems) = settings::read(asked.home, &asked.project_root);
     let facts = facts(&asked.project_root, Vec::new(), StartedBy::Person, now)?;
     let mut state =

@@ -31,6 +31,12 @@ pub(crate) struct Args {
     which: OrchestrationArg,
 }
 
+impl Args {
+    pub(super) fn which(&self) -> &OrchestrationArg {
+        &self.which
+    }
+}
+
 fn status(said: &str) -> Result<TaskMark, String> {
     let of_word = || {
         let words = ["open", "started", "review", "done", "failed", "cancelled"];

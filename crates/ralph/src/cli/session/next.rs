@@ -32,6 +32,10 @@ impl Next {
     pub(super) fn begins(&self) -> bool {
         self.begin
     }
+
+    pub(super) fn which(&self) -> &OrchestrationArg {
+        &self.args.which
+    }
 }
 
 /// Which session, and how it is shown.

@@ -7,7 +7,8 @@ use crate::setup::places::InstallPaths;
 use ralph_core::protocol::registration::Origin;
 use ralph_core::text::plural::noun;
 use ralph_io::client::client_settings::{ClientSettings, SettingsFile, SettingsRank};
-use ralph_io::project::user_files;
+use ralph_io::client::sandbox as sandbox_of_client;
+use ralph_io::project::{settings as own, user_files};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::Path;
@@ -168,6 +169,33 @@ fn judge_block_cap(cap: Option<(String, String)>) -> Check {
         ),
     };
     warn(NAME, detail, cure)
+}
+
+/// Checks the user's and the project's `ralph.toml`.
+pub(super) fn check_own(places: &InstallPaths) -> Vec<Check> {
+    const NAME: &str = "ralph.toml";
+    let checked =
+        own::problems(project_root(&places.current)).into_iter().flat_map(|(path, all)| {
+            let unusable = "correct the file: no loop starts until then";
+            let told = all.into_iter().map(|one| match one.stops {
+                true => fail(NAME, one.what, unusable),
+                false => warn(NAME, one.what, "correct or remove the key; Ralph ignores it"),
+            });
+            let told: Vec<Check> = told.collect();
+            let is_well =
+                told.is_empty().then(|| well(NAME, format!("`{}` can be used", path.display())));
+            told.into_iter().chain(is_well)
+        });
+    checked.collect()
+}
+
+/// Checks that a sandboxed run could start here. In a sandbox nobody can tell.
+pub(super) fn check_bounds() -> Option<Check> {
+    const NAME: &str = "bounds";
+    (!sandbox_of_client::is_inside()).then(|| match sandbox_of_client::check() {
+        Ok(()) => well(NAME, "a sandboxed run can start"),
+        Err(why) => warn(NAME, why.to_string(), "until then, no sandboxed run starts"),
+    })
 }
 
 /// Checks that Ralph's commands work in the user's sandbox; `None` without one.

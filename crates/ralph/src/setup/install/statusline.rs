@@ -1,6 +1,6 @@
 //! The client's only status line: Ralph's alone, or Ralph's with the user's command inside it.
 //!
-//! Only the command changes; how the line is displayed is the user's choice. The user's command is
+//! Of the user's own entry only the command changes; how the line is displayed is the user's choice. The user's command is
 //! kept as written, quotes included, and restored in that form.
 
 use super::json_text;
@@ -13,6 +13,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 const KEY: &str = "statusLine";
+
+/// The seconds after which the client asks again on its own; without it, the line of an ended loop stays
+/// as it was until the next prompt. Clients before 2.1.97 ignore it.
+const REFRESHED: u32 = 5;
 
 /// The status line that is requested, or that was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,7 +99,7 @@ pub(super) fn holds(settings: &CstObject, written: &Statusline) -> bool {
 
 /// The whole entry, for settings without a status line.
 pub(crate) fn shown(wanted: &Statusline) -> Value {
-    json!({"type": "command", "command": wanted.command})
+    json!({"type": "command", "command": wanted.command, "refreshInterval": REFRESHED})
 }
 
 /// The command as it is in the text; `None` if the status line is missing or is not a command.
