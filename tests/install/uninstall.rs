@@ -81,7 +81,10 @@ fn a_status_line_follows_the_executable_and_one_that_was_replaced_stays() {
     world.write("home/.claude/settings.json", &mine);
     world.ralph(&["uninstall"]).exit(0);
     let left: Value = serde_json::from_str(&world.read("home/.claude/settings.json")).unwrap();
-    assert_eq!(left, json!({"statusLine": {"type": "command", "command": "mine"}}));
+    assert_eq!(
+        left,
+        json!({"statusLine": {"type": "command", "command": "mine", "refreshInterval": 5}})
+    );
 }
 
 #[test]

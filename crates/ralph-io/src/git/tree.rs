@@ -400,7 +400,7 @@ mod tests {
         std::os::unix::fs::symlink("docs/plan.md", at.folder.path().join("sub/link.md")).unwrap();
         let value = |path: &str| {
             let plan = PlanFile { path: path.to_owned(), ..PlanFile::default() };
-            fingerprint(&at.folder.path().join("sub"), Some(&plan)).unwrap().unwrap()
+            fingerprint(&at.folder.path().join("sub"), Some(&plan)).unwrap()
         };
         let values = || ["docs/plan.md", "link.md", "other.md"].map(value);
         let before = values();
