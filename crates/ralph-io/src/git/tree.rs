@@ -118,7 +118,7 @@ fn walked(root: &Path) -> Result<Vec<u8>> {
             let path = folder.join(entry.file_name());
             n_files += 1;
             if n_files > MOST_WALKED {
-                bail!("`{}` has more than {MOST_WALKED} files", root.display());
+                bail!("`{}` has more files than Ralph lists", root.display());
             }
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => folders.push(path),
