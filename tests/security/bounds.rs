@@ -1,7 +1,7 @@
 //! What runs within the bounds of a sandboxed loop has no effect outside of them.
 //!
-//! Each attack is a criterion's command below the real supervisor, in real bubblewrap. The folder is
-//! not in `/tmp`: that is not visible inside anyway, and would prove nothing.
+//! Each attack is a criterion's command below the real supervisor, in real bubblewrap. The folder lies in
+//! the checkout, which people also make below `/tmp`.
 
 use crate::world::{World, executable};
 use ralph_core::project::bounds::{Bounds, BoundsInput, GitFolders};
@@ -26,6 +26,10 @@ struct Yard {
 impl Yard {
     /// `None`, aloud, without bubblewrap.
     fn new() -> Option<Yard> {
+        Yard::below(Path::new(env!("CARGO_TARGET_TMPDIR")))
+    }
+
+    fn below(place: &Path) -> Option<Yard> {
         let works = Command::new("bwrap")
             .args([
                 "--ro-bind",
@@ -42,7 +46,7 @@ impl Yard {
             eprintln!("SKIPPED: bubblewrap does not work here");
             return None;
         }
-        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let folder = tempfile::tempdir_in(place).unwrap();
         let yard = Yard { folder, settings: SandboxSettings::default(), deadline_ms: 120_000 };
         for (path, text) in [
             ("home/.ssh/id_rsa", "KEY-OF-THE-USER"),
@@ -212,6 +216,26 @@ fn a_test_file_that_deletes_in_the_home_folder_deletes_nothing() {
     let report = yard.attacked("rm -rf \"$HOME\"/* \"$HOME\"/.ssh; echo x > \"$HOME/new\"");
     assert!(!report.passed());
     assert!(report.refused().contains("[sandbox]"), "{report:?}");
+}
+
+#[test]
+fn a_home_and_a_project_below_tmp_are_as_readable_as_elsewhere() {
+    let Some(yard) = Yard::below(Path::new("/tmp")) else { return };
+    let others = tempfile::tempdir_in("/tmp").unwrap();
+    fs::write(yard.path("home/.gitconfig"), "[user]\nname = me\nemail = me@example.com\n").unwrap();
+    fs::write(yard.path("above"), "beside the project").unwrap();
+    yard.git(&["config", "--unset", "user.name"]);
+    yard.git(&["config", "--unset", "user.email"]);
+    yard.run("git commit -q --allow-empty -m second && cat \"$HOME/diary\" ../above && echo b > b")
+        .passes();
+    assert_eq!(yard.git(&["log", "-1", "--format=%an"]), "me\n");
+    let report = yard.attacked("rm -rf \"$HOME\"/*; echo x > \"$HOME/new\"; cat $HOME/.ssh/id_rsa");
+    assert!(!report.passed() && !report.tail().contains("KEY-OF"), "{report:?}");
+    assert!(report.refused().contains("[sandbox]"), "{report:?}");
+    let socket = yard.path("home/socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let look = format!("test -S {} || ls {}", socket.display(), others.path().display());
+    assert!(!yard.run(&look).passed(), "a socket of the home, or another's folder");
 }
 
 #[test]

@@ -24,6 +24,10 @@ const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 const KEPT_IN_RUN: [&str; 4] =
     ["/run/current-system", "/run/wrappers", "/run/opengl-driver", "/run/systemd/resolve"];
 
+/// Whose values name what a command needs to read, wherever it lies. No socket is below them by rule.
+const READ_BY_TOOLS: [&str; 5] =
+    ["HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "CARGO_HOME", "RUSTUP_HOME"];
+
 /// Names of files in a git folder or the project for which an empty folder cannot stand.
 const FILES: [&str; 5] = ["config", "config.worktree", "commondir", "gitdir", ".mcp.json"];
 
@@ -45,6 +49,7 @@ pub(super) fn wrap(
     let temporary = temporary.context("could not make a temporary folder")?;
     let mut mounts = Mounts::default();
     mounts.private(temporary.path())?;
+    mounts.show_own(bounds);
     mounts.deny_read(bounds);
     mounts.write(bounds)?;
     mounts.deny_write(bounds)?;
@@ -88,6 +93,8 @@ struct Mounts {
     hidden: Vec<OsString>,
     made: Vec<PathBuf>,
     watched: Vec<PathBuf>,
+    /// What stays readable in a private folder.
+    shown: Vec<PathBuf>,
 }
 
 impl Mounts {
@@ -123,6 +130,21 @@ impl Mounts {
             self.bind("--ro-bind", path, path, 0);
         }
         Ok(())
+    }
+
+    /// Shows the entry of a temporary folder in which the project, the home or a configuration lies: people
+    /// clone below `/tmp`.
+    fn show_own(&mut self, bounds: &Bounds) {
+        let read = READ_BY_TOOLS.into_iter().filter_map(std::env::var_os).map(PathBuf::from);
+        let own: Vec<PathBuf> = bounds.write.iter().map(PathBuf::from).chain(read).collect();
+        for real in own.iter().filter_map(|path| path.canonicalize().ok()) {
+            for private in PRIVATE.map(Path::new).into_iter().filter(|one| !one.ends_with("run")) {
+                let below = real.strip_prefix(private).ok().and_then(|path| path.iter().next());
+                let Some(entry) = below.map(|name| private.join(name)) else { continue };
+                self.bind("--ro-bind", &entry, &entry, 0);
+                self.shown.push(entry);
+            }
+        }
     }
 
     fn deny_read(&mut self, bounds: &Bounds) {
@@ -226,8 +248,9 @@ impl Mounts {
         let listed = table.lines().filter_map(|line| line.find(" /").map(|at| &line[at + 1..]));
         for path in listed {
             let Ok(real) = Path::new(path).canonicalize() else { continue };
-            let is_hidden =
-                PRIVATE.iter().any(|one| is_below(path, one)) || real.starts_with("/dev");
+            let is_private = PRIVATE.iter().any(|one| is_below(path, one))
+                && !self.shown.iter().any(|one| real.starts_with(one));
+            let is_hidden = is_private || real.starts_with("/dev");
             if !is_hidden && !allowed.contains(&real) {
                 self.bind("--ro-bind", Path::new("/dev/null"), &real, 3);
             }
