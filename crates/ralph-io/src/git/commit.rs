@@ -154,8 +154,28 @@ pub struct MadeCommit {
 ///
 /// # Errors
 /// If git or one of the project's hooks refuses; the error has its message. Every file keeps its
-/// content.
+/// content, and what was staged before is staged.
 pub fn commit(order: &CommitOrder<'_>) -> Result<MadeCommit> {
+    let index = git::line(git::command(order.top).args(["rev-parse", "--git-path", "index"]))?;
+    let index = order.top.join(index);
+    let before = std::fs::read(&index).ok();
+    stage_and_commit(order).inspect_err(|_| put_back(&index, before.as_deref()))
+}
+
+/// Puts the index back as it was, under git's own lock. A git that works on it at the moment keeps it.
+fn put_back(index: &Path, before: Option<&[u8]>) {
+    let lock = index.with_extension("lock");
+    let Ok(mut file) = std::fs::File::create_new(&lock) else { return };
+    let is_back = match before {
+        None => std::fs::remove_file(index).is_ok(),
+        Some(bytes) => file.write_all(bytes).and_then(|()| std::fs::rename(&lock, index)).is_ok(),
+    };
+    if before.is_none() || !is_back {
+        let _ = std::fs::remove_file(&lock);
+    }
+}
+
+fn stage_and_commit(order: &CommitOrder<'_>) -> Result<MadeCommit> {
     let top = order.top;
     let git_folder = git::line(git::command(top).args(["rev-parse", "--absolute-git-dir"]))?;
     // Not in the folder for temporary files, which commands within bounds do not share.
@@ -187,6 +207,9 @@ pub fn commit(order: &CommitOrder<'_>) -> Result<MadeCommit> {
 /// An editor or a question would wait for a person who is not there.
 const ALONE: [(&str, &str); 2] = [("GIT_TERMINAL_PROMPT", "0"), ("GIT_EDITOR", "true")];
 
+/// Git's own maintenance would go on in the background, where it is ended like what a hook leaves.
+const NO_MAINTENANCE: [&str; 4] = ["-c", "maintenance.auto=false", "-c", "gc.auto=0"];
+
 /// The variables that could lead git to another repository.
 fn misleading() -> impl Iterator<Item = OsString> {
     std::env::vars_os().map(|(name, _)| name).filter(|name| git::names_a_repository(name))
@@ -198,7 +221,8 @@ fn with_hooks(top: &Path) -> Command {
     for name in misleading() {
         command.env_remove(name);
     }
-    command.envs(ALONE).arg("-C").arg(top).arg("--no-pager").stdin(Stdio::null());
+    command.envs(ALONE).arg("-C").arg(top).args(NO_MAINTENANCE);
+    command.arg("--no-pager").stdin(Stdio::null());
     command
 }
 
@@ -209,7 +233,8 @@ fn within(order: &CommitOrder<'_>, bounds: &Bounds, words: &[&str]) -> Result<Ve
     let unset: Vec<String> = misleading().filter_map(|name| name.into_string().ok()).collect();
     let mut line = unset.iter().map(|name| format!("unset {}; ", quoted(name))).collect::<String>();
     line.extend(ALONE.map(|(name, value)| format!("{name}={value} ")));
-    line.push_str(&format!("{} --no-pager", quoted(&programs::git().to_string_lossy())));
+    let git = quoted(&programs::git().to_string_lossy());
+    line.push_str(&format!("{git} --no-pager {}", NO_MAINTENANCE.join(" ")));
     let task = words.get(1).copied().unwrap_or_default();
     words.iter().for_each(|word| line.push_str(&format!(" {}", quoted(word))));
     let run = command::run(&CommandOrder {
@@ -293,5 +318,12 @@ mod tests {
         assert!(error.contains("not today"), "{error}");
         assert_eq!(std::fs::read(at.path("new")).unwrap(), b"1");
         assert_eq!(DirtyFiles::look(&top).unwrap().names(9), ["new"]);
+        let staged = || git::output(git::command(&top).args(["diff", "--cached", "--name-only"]));
+        assert_eq!(staged().unwrap(), b"", "as before");
+        at.write("mine", "1");
+        at.git("add mine");
+        commit(&order(&top, &changed, "x")).unwrap_err();
+        assert_eq!(staged().unwrap(), b"mine\n");
+        assert!(!at.path(".git/index.lock").exists());
     }
 }
