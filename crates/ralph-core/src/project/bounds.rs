@@ -162,10 +162,13 @@ impl Bounds {
         };
         let mut write = vec!["the project".to_owned(), "a temporary folder".to_owned()];
         write.extend(self.write.iter().skip(1).filter(git).cloned());
-        let (shown, rest) = self.read_deny.split_at(self.read_deny.len().min(SHOWN));
-        let mut read = shown.to_vec();
-        if !rest.is_empty() {
-            read.push(format!("{} more", rest.len()));
+        let mut read = self.read_deny.clone();
+        // The keys that everybody knows stand first.
+        read.sort_by_key(|path| !path.ends_with("/.ssh"));
+        let more = read.len().saturating_sub(SHOWN);
+        read.truncate(SHOWN);
+        if more > 0 {
+            read.push(format!("{more} more"));
         }
         let mut reach = self.hosts.clone();
         reach.extend(self.ports.iter().map(|port| format!("127.0.0.1:{port}")));
@@ -221,7 +224,7 @@ fn refused_write(line: &str) -> String {
 }
 
 /// How many denied paths the start of a run names.
-const SHOWN: usize = 6;
+const SHOWN: usize = 3;
 
 fn add(list: &mut Vec<String>, path: &str) {
     if !list.iter().any(|one| is_below(path, one)) {
