@@ -123,7 +123,7 @@ fn the_exit_codes_are_the_same_in_the_guides_and_in_the_help() {
     let of_rounds = "Exit codes: 0 the loop is complete; 1 it ended otherwise or is paused; 4 a program is missing; 130 you \
                      interrupted it.";
     let of_workers = "Exit codes: 0 the loop is complete; 1 tasks are unfinished, the loop ended otherwise, or you must \
-                      act; 4 the client failed or you interrupted it.";
+                      act; 4 the client failed; 130 you interrupted it.";
     let world = World::new();
     let guide = |name: &str| {
         let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));

@@ -81,7 +81,7 @@ fn the_account_tells_the_loop_from_its_start_to_its_end() {
         "asks the person",
         "0/5  ralph  denies it: A Ralph loop is running, so no dialog opens",
         "I wrote down what I will do.",
-        "1/5  ralph  not yet: Ralph 1/5: 0 of 1 criterion holds; next: make AC-1 hold",
+        "1/5  ralph  not yet: Ralph 1/5: 0 of 1 criterion holds; next: sh test.sh",
         "other  a session without a loop stops",
         "1/5  ralph  says nothing",
         "stops: \"It works.\"",

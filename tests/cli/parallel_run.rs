@@ -419,7 +419,7 @@ fn one_ctrl_c_lets_those_at_work_finish() {
     signal(&child, "-INT");
     open(&world, "go");
     let printed = world.finish(child, "");
-    assert_eq!(printed.exit, 4, "{printed:#?}");
+    assert_eq!(printed.exit, 130, "{printed:#?}");
     assert!(printed.stderr.contains("those at work will be finished"), "{printed:#?}");
     assert_eq!(statuses(&world), ["done", "pending"]);
     assert!(world.path("project/a").exists(), "what is done is merged: {printed:#?}");
@@ -433,7 +433,7 @@ fn a_second_ctrl_c_ends_all_at_once_and_frees_their_tasks() {
     wait_for("four at work", || FOUR.iter().all(|(id, _)| called(&world, id, 1)));
     signal(&child, "-TERM");
     let code = child.wait().unwrap().code();
-    assert_eq!(code, Some(4));
+    assert_eq!(code, Some(130));
     all_are_gone(&world);
     assert!(!world.path("home/went-on").exists(), "nobody came to the end of their work");
     assert_eq!(statuses(&world), ["pending"; 4]);

@@ -132,6 +132,10 @@ fn what_the_plan_became_is_shown_before_anything_starts() {
 #[test]
 fn a_plan_that_cannot_be_carried_out_starts_nothing_and_is_left_as_it_is() {
     let world = world();
+    world.write("project/notes.md", "# Notes\nhello\n");
+    let printed = world.ralph(&["run", "--plan", "notes.md"]);
+    assert!(printed.stderr.contains("Markdown with checkboxes"), "{printed:?}");
+    assert!(printed.stderr.contains("`notes.md` has 1 problem"), "{printed:?}");
     let plan = "- [ ] a\n\n## Validation commands\n\n- `true`\n";
     world.write("project/plan.md", plan);
     for command in [["run", "--plan", "plan.md"], ["task", "import", "plan.md"]] {
@@ -139,7 +143,7 @@ fn a_plan_that_cannot_be_carried_out_starts_nothing_and_is_left_as_it_is() {
             1,
             "",
             "line 5: `true` proves nothing: it succeeds whatever the work is; name a command that \
-             fails until the work is done, or remove the line\nralph: the plan has 1 problem; nothing \
+             fails until the work is done, or remove the line\nralph: `plan.md` has 1 problem; nothing \
              was imported\n",
         );
     }

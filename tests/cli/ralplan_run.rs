@@ -447,7 +447,7 @@ fn ctrl_c_leaves_it_waiting_with_its_wall() {
     asks(&world, 1);
     signal(&child, "-INT");
     let printed = world.finish(child, "");
-    assert_eq!(printed.exit, 1, "{printed:#?}");
+    assert_eq!(printed.exit, 130, "{printed:#?}");
     assert!(
         printed.stdout.contains(
             "is paused in awaiting_user_approval: nobody has decided yet; `ralph ralplan run`"
@@ -461,7 +461,7 @@ fn ctrl_c_leaves_it_waiting_with_its_wall() {
     wait_for("the second planner", || called(&world, "planner", 2));
     asks(&world, 2);
     signal(&child, "-TERM");
-    assert_eq!(world.finish(child, "").exit, 1);
+    assert_eq!(world.finish(child, "").exit, 130);
     let said = world.ralph(&["ralplan", "approve"]).done();
     assert!(said.stdout.contains("types /ralph"), "{said:#?}");
 }
@@ -474,7 +474,7 @@ fn ctrl_c_in_a_round_lets_it_finish_and_begins_no_other() {
     signal(&child, "-INT");
     world.write("home/go", "");
     let printed = world.finish(child, "");
-    assert_eq!(printed.exit, 4, "{printed:#?}");
+    assert_eq!(printed.exit, 130, "{printed:#?}");
     assert!(
         printed.stderr.contains("this round will be finished, and no other begun"),
         "{printed:#?}"

@@ -90,13 +90,30 @@ fn rounds_go_on_until_the_criteria_hold_and_each_has_a_session_of_its_own() {
     sessions.dedup();
     assert_eq!(sessions.len(), 3);
     assert!(printed.stderr.contains("\n0 of 2 criteria hold\n"), "{printed:?}");
-    assert!(printed.stderr.contains("round 1: 1 of 2 criteria hold (0 s, "), "{printed:?}");
+    assert!(
+        printed.stderr.contains("round 1: 1 of 2 criteria hold: AC-2 fails (0 s, "),
+        "{printed:?}"
+    );
     assert!(
         printed.stdout.contains("test -f file1 passes; it fails without the change"),
         "{printed:?}"
     );
-    assert!(printed.stdout.contains("3 rounds, "), "{printed:?}");
+    assert!(printed.stdout.contains("Ralph: done in 3 rounds, "), "{printed:?}");
     assert_eq!(ended(&world)["ending"]["kind"], "complete");
+    let explained = world.ralph(&["explain"]).done().stdout;
+    assert!(explained.contains("ralph run: ended\n  why   complete: "), "{explained}");
+    let report = world.ralph(&["report"]).done().stdout;
+    for part in [
+        "| Rounds |",
+        "| 3 of 25 |",
+        "| AC-2 | ❌ | ❌ | ✅ | ✅ |",
+        "**Round 3** (",
+        "**The end** (",
+        "**The loop ended: complete**",
+    ] {
+        assert!(report.contains(part), "{part}: {report}");
+    }
+    assert!(!report.contains("Under way"), "{report}");
 }
 
 #[test]
@@ -128,6 +145,7 @@ fn a_run_without_a_criterion_says_what_follows_before_it_starts() {
     let told = "no criterion is set, so nothing can be proven: the run ends without proof once the model says that it \
                 is done; --ac 'DESCRIPTION=COMMAND' sets one\n";
     assert!(before.contains(told), "{printed:?}");
+    assert!(printed.stderr.contains("round 1: no criterion is set ("), "{printed:?}");
 }
 
 #[test]
@@ -217,6 +235,10 @@ fn a_pause_in_a_round_starts_no_other_and_run_continues() {
     assert_eq!((printed.exit, n_rounds(&world)), (1, 1), "{printed:?}");
     assert!(printed.stdout.contains("; `ralph run` continues"), "{printed:?}");
     assert_eq!(world.state()["pause"]["cause"], "person");
+    let status = world.ralph(&["status"]).done().stdout;
+    assert!(status.contains("next        `ralph run` continues it"), "{status}");
+    let resumed = world.ralph(&["resume"]).done().stdout;
+    assert!(resumed.contains("; `ralph run` continues it"), "{resumed}");
     world.ralph(&["run"]).done();
 }
 

@@ -388,7 +388,7 @@ fn fail_until_given_up(world: &World, what: &str) {
         wait_for("that it says so", || journal(world).contains("wait until"));
         signal(&child, "-INT");
         let printed = world.finish(child, "");
-        assert_eq!(printed.exit, 4, "{printed:#?}");
+        assert_eq!(printed.exit, 130, "{printed:#?}");
         assert!(printed.stderr.contains(&format!("; again in {wait} s")), "{wait}: {printed:#?}");
         assert_eq!(count(world, what), usize::try_from(n).unwrap());
         // Before it is over nobody is called.
@@ -747,7 +747,7 @@ fn once_lets_those_at_work_finish_and_twice_ends_them() {
     signal(&child, "-INT");
     std::io::copy(&mut said, &mut std::io::sink()).unwrap();
     let printed = world.finish(child, "");
-    assert_eq!(printed.exit, 4, "{printed:#?}");
+    assert_eq!(printed.exit, 130, "{printed:#?}");
     assert!(printed.stdout.contains("is paused: ended by Ctrl-C"), "{printed:#?}");
     all_are_gone(&world);
     assert_eq!(failures(&world), 0, "what a person ends has not failed");
@@ -758,7 +758,7 @@ fn once_lets_those_at_work_finish_and_twice_ends_them() {
     signal(&child, "-INT");
     open(&world, "go-2");
     let printed = world.finish(child, "");
-    assert_eq!(printed.exit, 4, "{printed:#?}");
+    assert_eq!(printed.exit, 130, "{printed:#?}");
     let text = session(&world, "progress.md");
     assert!(text.contains("[P] task-1") && text.contains("[P] task-2"), "{text}");
     is_complete(&world, &run(&world, &[]));

@@ -4,14 +4,9 @@ use crate::world::{World, start};
 use serde_json::json;
 
 const PLANNED: &str = "\
-Ralph loop [LOOP] planned
-Goal: fix it
-Done means all of these hold:
-- AC-1 tests pass: `make test`
-Ralph runs them without your change, too, and there they must fail: if all pass already, first add a test that fails today.
-Rules: the user is away, so decide yourself and write down what you assumed. Work in small steps; after each, check that it works. You are kept going until the work is done, at most 5 times; 3 stops in a row without any change end the loop. If you cannot go on without the user, run `ralph blocked 'WHAT THE USER MUST DO'` and stop. `ralph verify` runs the criteria. When all hold, end your message with RALPH_COMPLETE alone on its last line; Ralph then runs them itself, and only that is proof.
-
-Type /ralph in Claude Code, in this project, to start it.
+planned: loop [LOOP]
+  AC-1: make test
+/ralph in Claude Code, in this project, or `ralph run` starts it
 ";
 
 #[test]
@@ -68,7 +63,7 @@ fn flags_alone_are_for_the_loop_that_is_planned() {
 fn a_session_binds_the_loop() {
     let world = World::new();
     let printed = world.ralph(&["start", "--session", "S", "fix it"]).done();
-    assert!(printed.stdout.starts_with("Ralph loop [LOOP] started\nGoal: fix it\n"), "{printed:?}");
+    assert!(printed.stdout.starts_with("started: loop [LOOP]\n"), "{printed:?}");
     let state = world.state();
     assert_eq!((&state["session_id"], &state["started_by"]), (&json!("S"), &json!("person")));
     assert!(world.path("ralph/manifest/S").exists());

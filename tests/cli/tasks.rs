@@ -129,8 +129,8 @@ fn the_problems_of_a_plan_are_all_named_with_their_places() {
         "",
         "acceptance_criteria[0].verification_command: `true` proves nothing: it succeeds whatever \
          the work is; name a command that fails until the work is done\ntask_graph[0].deps: T-1 \
-         depends on T-7, which does not exist; add that task or remove the dependency\nralph: the \
-         plan has 2 problems; nothing was imported\n",
+         depends on T-7, which does not exist; add that task or remove the dependency\nralph: \
+         `[ROOT]/plan.md` has 2 problems; nothing was imported\n",
     );
     assert!(!world.path("ralph").exists());
 }
@@ -156,7 +156,7 @@ fn lines_of_tasks_become_a_planned_loop_all_or_nothing() {
         1,
         "",
         "there is no task in it; write one on each line\n\
-         ralph: the plan has 1 problem; nothing was imported\n",
+         ralph: `[ROOT]/tasks.jsonl` has 1 problem; nothing was imported\n",
     );
 }
 

@@ -101,7 +101,7 @@ fn a_typed_loop_is_announced_goes_on_and_says_how_it_ended() {
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit(START).wait_for("Ralph: done, without proof");
     let shown = terminal.history();
-    for part in ["Ralph: loop", "started: at most 5 iterations", "Ralph 2/5: "] {
+    for part in ["Ralph: loop", "started: continues at most 5 times", "Ralph 2/5: "] {
         assert!(shown.contains(part), "`{part}` was not shown:\n{shown}");
     }
     // The second is what 2.1.200 shows.

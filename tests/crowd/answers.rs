@@ -112,7 +112,7 @@ pub(crate) fn announcement(ending: &str) -> &'static str {
         "complete" => "Ralph: done in ",
         "complete_unverified" => "Ralph: done, without proof",
         "cancelled" => "Ralph: cancelled",
-        "max_iterations" => "Ralph: stopped at the limit of ",
+        "max_iterations" => "Ralph: stopped after ",
         other => panic!("no announcement of `{other}` is known here"),
     }
 }

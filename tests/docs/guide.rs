@@ -312,6 +312,7 @@ fn the_ending_that_the_readme_shows_is_one() {
     let mut state = LoopState {
         loop_id: "20260131-120000-1a2b".to_owned(),
         iteration: 3,
+        session_id: "s".to_owned(),
         max_iterations: 5,
         acceptance_criteria: vec![criterion],
         ..LoopState::default()

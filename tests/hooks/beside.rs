@@ -256,7 +256,7 @@ fn the_end_or_a_pause_of_the_loop_ends_the_tool_and_the_runner() {
         ("", |world| assert!(world.elsewhere(&["pause", "--session", "session-1"]).success)),
         ("--max-iterations 1", |world| {
             world.edit_state(|state| state["iteration"] = json!(1));
-            world.working_stop("done").ends("Ralph: stopped at the limit of 1 iteration");
+            world.working_stop("done").ends("Ralph: stopped after 2 turns, ");
             assert_eq!(world.ending(), "max_iterations");
         }),
         ("", |world| {

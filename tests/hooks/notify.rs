@@ -70,7 +70,7 @@ fn told(world: &World, n: usize) -> Vec<Value> {
 fn an_ending_in_a_conversation_calls_the_user_once() {
     let world = looping(KEEPS, "--max-iterations 1");
     world.stop("x").goes_on();
-    world.stop("x").ends("Ralph: stopped at the limit of 1 iteration");
+    world.stop("x").ends("Ralph: stopped after 2 turns, ");
     let told = &told(&world, 1)[0];
     let state = &world.archived()[0];
     for (member, expected) in [
@@ -86,7 +86,7 @@ fn an_ending_in_a_conversation_calls_the_user_once() {
         assert_eq!(told[member], expected, "{told:#}");
     }
     let text = told["text"].as_str().unwrap();
-    assert!(text.starts_with("stopped at the limit of 1 iteration"), "{text}");
+    assert!(text.starts_with("stopped after 2 turns, "), "{text}");
     assert!(text.ends_with(told["next"].as_str().unwrap()), "{text}");
     // The session's later hooks find the event told.
     world.stop("x").silent();
@@ -156,7 +156,7 @@ fn a_command_that_hangs_delays_no_hook_and_is_ended() {
     let world = looping(hangs, "--max-iterations 1");
     world.stop("x").goes_on();
     let began = Instant::now();
-    world.stop("x").ends("Ralph: stopped at the limit of 1 iteration");
+    world.stop("x").ends("Ralph: stopped after 2 turns, ");
     assert!(began.elapsed() < Duration::from_secs(8), "the hook waited for the command");
     let pid = world.root().join("home/hangs");
     wait("the command was not started", || {

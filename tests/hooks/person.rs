@@ -349,7 +349,11 @@ fn a_start_names_the_permission_mode_that_asks_and_the_one_that_does_not() {
         let told = told["systemMessage"].as_str().unwrap();
         let line = format!("Permission mode `{mode}` will ask you");
         assert_eq!(told.contains(&line), asks, "{told}");
-        assert_eq!(told.contains("`claude --permission-mode bypassPermissions`"), asks, "{told}");
+        assert_eq!(
+            told.contains("`--permission-mode bypassPermissions` lets everything pass"),
+            asks,
+            "{told}"
+        );
     }
 }
 
@@ -358,8 +362,11 @@ fn a_question_in_a_turn_in_which_the_user_typed_is_denied_with_how_to_answer() {
     let mut world = World::looping("");
     let asks = |world: &World| {
         let reply = world.tool("AskUserQuestion", json!({"questions": []})).json();
-        let why = reply["hookSpecificOutput"]["permissionDecisionReason"].as_str().unwrap();
-        (why.to_owned(), reply["systemMessage"].as_str().map(str::to_owned))
+        let output = &reply["hookSpecificOutput"];
+        let [line, rest] = ["permissionDecisionReason", "additionalContext"];
+        let [line, rest] = [line, rest].map(|member| output[member].as_str().unwrap().to_owned());
+        assert!(line.len() < 60 && !line.contains('.'), "one line for the user: {line}");
+        (format!("{line}. {rest}"), reply["systemMessage"].as_str().map(str::to_owned))
     };
     let (why, told) = asks(&world);
     assert!(why.contains("ask in plain words") && why.contains("`ralph pause`"), "{why}");

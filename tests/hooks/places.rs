@@ -73,7 +73,7 @@ fn a_project_that_is_gone_is_no_reason_to_fail() {
     fs::remove_dir_all(world.project()).unwrap();
     world.stop("x").goes_on();
     world.stop("x").goes_on();
-    world.stop("x").ends("Ralph: stopped at the limit of ");
+    world.stop("x").ends("Ralph: stopped after 3 turns, ");
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn a_typed_command_starts_the_loop_and_gives_the_model_the_contract() {
         assert!(context.contains(part), "{part} in {context}");
     }
     let message = ran.message();
-    assert!(message.contains(&format!("Ralph: loop {id} started: at most 5 iterations")));
+    assert!(message.contains(&format!("Ralph: loop {id} started: continues at most 5 times")));
     ran.stdout(json!({
         "hookSpecificOutput": {"hookEventName": "UserPromptExpansion", "additionalContext": context},
         "systemMessage": message,
@@ -56,9 +56,7 @@ fn the_loop_goes_on_exactly_five_times_and_then_ends() {
         let text = world.step(&world.working_stop("Still going."));
         assert!(text.starts_with(&format!("Ralph {n}/5: next: ")), "{text}");
     }
-    world
-        .working_stop("Still going.")
-        .ends("Ralph: stopped at the limit of 5 iterations, after 6 turns");
+    world.working_stop("Still going.").ends("Ralph: stopped after 6 turns, ");
     assert_eq!(world.ending(), "max_iterations");
     assert!(!world.has_entry());
     world.stop("And on.").silent();
@@ -143,9 +141,7 @@ fn whether_a_stop_hook_was_active_makes_no_difference() {
             world.write("x", &world.standing());
             world.stop_with(json!({"stop_hook_active": active})).goes_on();
         }
-        world
-            .stop_with(json!({"stop_hook_active": active}))
-            .ends("Ralph: stopped at the limit of ");
+        world.stop_with(json!({"stop_hook_active": active})).ends("Ralph: stopped after ");
     }
 }
 

@@ -169,7 +169,7 @@ fn a_completion_on_the_last_iteration_is_complete() {
 
     let world = World::looping("--max-iterations 1 --ac \"it=grep -q yes src/done.c\"");
     world.working_stop("working").goes_on();
-    world.stop(TOKEN).ends("Ralph: stopped at the limit of 1 iteration, after 2 turns");
+    world.stop(TOKEN).ends("Ralph: stopped after 2 turns, ");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn the_criteria_of_a_loop_that_met_its_bound_can_still_be_run() {
     world.working_stop("Not yet.").goes_on();
     world.write("src/done.c", "yes\n");
     let said = world.stop("It is written, and I forgot to say so.");
-    let said = said.ends("Ralph: stopped at the limit of 1 iteration, ").out();
+    let said = said.ends("Ralph: stopped after 2 turns, ").out();
     let archived = world.archived()[0].clone();
     let id = archived["loop_id"].as_str().unwrap().to_owned();
     assert!(said.contains("The criterion holds."), "{said}");
@@ -321,7 +321,7 @@ fn a_command_that_hangs_ends_with_the_time_for_a_request_and_is_said_to_have_tim
     world.start("--ac \"hang=tail -f /dev/null\"");
     let reason = refused(&world, &world.stop(TOKEN));
     let line = reason.lines().next().unwrap();
-    assert!(line.ends_with("next: fix AC-1 (hang): timed out after 1 s"), "{line}");
+    assert!(line.ends_with("next: fix tail -f /dev/null: timed out after 1 s"), "{line}");
     assert!(reason.contains("- AC-1 timed out after 1 s: `tail -f /dev/null`"), "{reason}");
     assert!(reason.contains("did not finish in the time"), "{reason}");
     // Another request has no more time for it, so it is not run again on the same files.
@@ -342,7 +342,7 @@ fn a_command_that_passes_its_own_limit_or_is_killed_is_said_to_be_so() {
         world.start(&format!("--ac \"it={command}\""));
         let reason = refused(&world, &world.stop(TOKEN));
         let line = reason.lines().next().unwrap();
-        assert!(line.ends_with(&format!("next: fix AC-1 (it): {how}")), "{line}");
+        assert!(line.ends_with(&format!("next: fix {command}: {how}")), "{line}");
         assert!(reason.contains(&format!("- AC-1 {how}: `{command}`")), "{reason}");
     }
 }

@@ -74,7 +74,7 @@ fn without_a_repository_a_stall_is_never_claimed() {
     for _ in 0..4 {
         world.stop("x").goes_on();
     }
-    world.stop("x").ends("Ralph: stopped at the limit of ");
+    world.stop("x").ends("Ralph: stopped after ");
 }
 
 #[test]
@@ -99,5 +99,5 @@ fn without_git_on_the_path_the_loop_goes_on_and_claims_no_stall() {
     for _ in 0..3 {
         world.stop("x").goes_on();
     }
-    world.stop("x").ends("Ralph: stopped at the limit of ");
+    world.stop("x").ends("Ralph: stopped after ");
 }

@@ -31,7 +31,7 @@ fn a_stop_answers_one_line_and_the_details_follow_once_with_the_next_tool_call()
     let world = looping("");
     let line = world.stop(TOKEN).goes_on();
     let fix =
-        "completion refused, 1 of 2 criteria hold; next: fix `parses ISO weeks` of AC-1 (weeks)";
+        "completion refused, 1 of 2 criteria hold; next: fix `parses ISO weeks` (sh check.sh)";
     assert_eq!(line, format!("Ralph 1/25: {fix}"));
     // A subagent does not get them.
     reads(&world, json!({"agent_id": "a1", "agent_type": "Explore"})).silent();
@@ -69,7 +69,7 @@ fn an_ending_that_the_criteria_did_not_decide_states_which_of_them_hold() {
     let world = looping("--max-iterations 1");
     world.working_stop("x").goes_on();
     let said = world.working_stop("x").message();
-    let expected = "Ralph: stopped at the limit of 1 iteration, after 2 turns, ";
+    let expected = "Ralph: stopped after 2 turns, ";
     assert!(said.starts_with(expected), "{said}");
     let holding = ". 1 of 2 criteria hold: AC-1 fails: `parses ISO weeks`.\n";
     assert!(said.contains(holding), "{said}");

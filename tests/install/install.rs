@@ -20,7 +20,7 @@ fn parsed(text: &str) -> Value {
 #[test]
 fn hooks_are_registered_by_absolute_path_in_exec_form() {
     let world = World::new();
-    world.ralph(&["install"]).exit(0).says("register hooks: SessionStart, UserPromptSubmit");
+    world.ralph(&["install"]).exit(0).says("register 13 hooks in 12 events");
     let settings = parsed(&world.read("home/.claude/settings.json"));
     let hook = &settings["hooks"]["UserPromptExpansion"][0];
     assert_eq!(
@@ -133,9 +133,10 @@ fn a_dry_run_says_everything_and_does_nothing() {
     let world = World::new().with_settings(SETTINGS);
     let before = world.snapshot("");
     let said = world.ralph(&["install", "--dry-run"]).exit(0);
-    said.says("would register hooks")
-        .says("would write skills/ralph/SKILL.md")
-        .says("\"PreToolUse\"");
+    said.says("would register 13 hooks in 12 events")
+        .says("would write 12 skills")
+        .says("\n+++ ")
+        .says("\"PreToolUse\": [");
     assert_eq!(world.snapshot(""), before);
 }
 
@@ -231,7 +232,7 @@ fn nothing_temporary_is_left_behind() {
 #[test]
 fn skills_are_copied_and_the_record_is_private() {
     let world = World::new();
-    world.ralph(&["install"]).exit(0).says("wrote skills/ralph/SKILL.md");
+    world.ralph(&["install"]).exit(0).says("wrote 12 skills").says("wrote 9 agents");
     for skill in ralph_core::protocol::registration::COMMANDS {
         assert!(world.exists(&format!("home/.claude/skills/{skill}/SKILL.md")), "{skill}");
     }
@@ -261,7 +262,7 @@ fn a_skill_of_ours_that_was_edited_is_kept_and_one_that_was_not_is_brought_up_to
     let record = world.read("state/install.json");
     world.write("state/install.json", &record.replace(&digest(&shipped), &digest(&older)));
     let said = world.ralph(&["install"]).exit(0).says("kept skills/ralph/SKILL.md");
-    said.says("wrote skills/ralph-plan/SKILL.md, over an older text of Ralph");
+    said.says("wrote 1 skill");
     assert_eq!(world.read("home/.claude/skills/ralph/SKILL.md"), "edited\n");
     assert_eq!(world.read("home/.claude/skills/ralph-plan/SKILL.md"), shipped);
 }
@@ -281,10 +282,7 @@ fn an_installed_skill_carries_no_hooks_and_an_upgrade_takes_them_out() {
     world.write(skill, &older);
     let record = world.read("state/install.json");
     world.write("state/install.json", &record.replace(&digest(&installed), &digest(&older)));
-    world
-        .ralph(&["install"])
-        .exit(0)
-        .says("wrote skills/ralph/SKILL.md, over an older text of Ralph");
+    world.ralph(&["install"]).exit(0).says("wrote 1 skill");
     assert_eq!(world.read(skill), installed);
     world.ralph(&["uninstall"]).exit(0);
     assert_eq!(world.snapshot("home"), before);
@@ -321,7 +319,7 @@ fn skills_that_were_copied_by_hand_lose_their_hooks_to_the_settings() {
     let shipped = std::fs::read_to_string(repository().join("skills/ralph/SKILL.md")).unwrap();
     assert!(shipped.contains("\nhooks:"));
     world.write("home/.claude/skills/ralph/SKILL.md", &shipped);
-    world.ralph(&["install"]).exit(0).says("wrote skills/ralph/SKILL.md");
+    world.ralph(&["install"]).exit(0).says("wrote 12 skills");
     assert!(!world.read("home/.claude/skills/ralph/SKILL.md").contains("\nhooks:"));
     world.write("home/.claude/skills/ralph/SKILL.md", &shipped);
     let told = world.ralph(&["doctor"]).exit(0);

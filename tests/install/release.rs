@@ -152,7 +152,9 @@ fn an_unpacked_archive_is_an_installation_and_a_plugin_with_everything_beside_it
     assert_eq!(programs, expected);
     // Made by the person who unpacks it, with the executables where they lie.
     let ralph = folder.join("bin/ralph");
-    said(&world.command(&ralph).arg("install").output().unwrap()).exit(0).says("register hooks");
+    said(&world.command(&ralph).arg("install").output().unwrap())
+        .exit(0)
+        .says("register 13 hooks in 12 events");
     said(&world.command(&ralph).arg("doctor").output().unwrap()).exit(0).says("13 of 13");
     // The machine that a release is made on has no part in it.
     let maker = world.path("tmp-out").display().to_string();

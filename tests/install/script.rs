@@ -36,7 +36,10 @@ fn install_sh(world: &World, args: &[&str]) -> CommandResult {
 #[test]
 fn it_builds_the_hooks_alone_copies_everything_and_registers() {
     let world = machine(true);
-    install_sh(&world, &[]).exit(0).says("register hooks").says("`ralph` is not on PATH");
+    install_sh(&world, &[])
+        .exit(0)
+        .says("register 13 hooks in 12 events")
+        .says("`ralph` is not on PATH");
     let target = world.path("target").display().to_string();
     let common = format!(
         "build --release --config .cargo/release.toml --locked --target-dir {target} --target x86_64-unknown-linux-musl"

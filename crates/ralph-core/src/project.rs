@@ -16,6 +16,8 @@ mod fixture;
 mod node;
 pub(crate) mod recipes;
 
+pub use node::lacks_script;
+
 use crate::state::Criterion;
 use ecosystems::ECOSYSTEMS;
 use reader::{Folder, ProjectReader};

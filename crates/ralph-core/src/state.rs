@@ -224,6 +224,9 @@ pub struct LoopState {
     /// started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<BuildRound>,
+    /// Rounds of fresh clients that have begun; 0 in a loop that a session drives.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub rounds: u32,
     /// True if workers do the tasks, each in its own worktree, and the session only starts the
     /// workers and merges their work.
     #[serde(skip_serializing_if = "is_false")]
@@ -307,6 +310,7 @@ impl Default for LoopState {
             context_lost: false,
             details_due: String::new(),
             round: None,
+            rounds: 0,
             parallel: false,
             workers: Vec::new(),
             parent: None,

@@ -7,6 +7,7 @@ pub mod gitignore;
 pub mod globs;
 pub mod hex;
 pub mod json_truncate;
+pub mod nearest;
 pub mod plural;
 pub mod redact;
 pub mod sanitize;

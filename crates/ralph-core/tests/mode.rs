@@ -42,7 +42,7 @@ impl ModeRules for Review {
         "review"
     }
 
-    fn resume_command(&self) -> &'static str {
+    fn resume_command(&self, _state: &LoopState) -> &'static str {
         "/review"
     }
 }
@@ -89,7 +89,10 @@ fn a_persons_wish_comes_before_its_rules() {
 #[test]
 fn what_it_does_not_say_is_said_as_for_a_plain_loop() {
     let state = state();
-    assert_eq!((Review.noun(), Review.resume_command()), ("review", "/review"));
+    assert_eq!(
+        (Review.noun(), Review.resume_command(&LoopState::default())),
+        ("review", "/review")
+    );
     assert_eq!(Review.started_line(&state), "Ralph loop l started");
     assert_eq!(Review.document(&state), None);
     let prompt = Review.loop_prompt("heading", &state, &[], Timestamp::UNIX_EPOCH);

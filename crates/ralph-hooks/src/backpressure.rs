@@ -61,7 +61,9 @@ fn in_loop(call: &HookCall, bound: &Bound<Glance>, files: &[String]) -> Reply {
     if text.trim().is_empty() {
         return Reply::silent();
     }
-    let why = truncate::tail(text.lines().next().unwrap_or_default(), 300);
+    // The first finding says more than how many there are.
+    let first: Vec<&str> = text.lines().take(2).collect();
+    let why = truncate::bounded(&first.join(" "), 300);
     let position = bound.state.position();
     let seen = json!({"tool": call.input.tool_name, "files": files});
     let told = JournalLine { position: &position, decision: "told", why: &why, seen };

@@ -4,6 +4,7 @@ use crate::modes::{self, ralplan};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use ralph_core::modes::arguments::{LoopRequest, Options};
+use ralph_core::modes::shared;
 use ralph_core::modes::start::{self, Facts, StartDecision, StartInputs};
 use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::event::HookEvent;
@@ -113,6 +114,23 @@ fn client_is_too_old(asked: &StartRequest<'_>) -> Option<String> {
     Some(format!("{why}; nothing was started"))
 }
 
+/// The last loop that is live in this project, in whichever session.
+fn live_of_project(asked: &StartRequest<'_>) -> Option<LoopState> {
+    let identity = ralph_io::project::identity(&asked.project_root);
+    let all = lifecycle::all(asked.home).into_iter().filter_map(|(_, state)| state.ok());
+    all.filter(|state| {
+        let is_own = state.parent.is_none() && shared::of(state).is_none();
+        is_own
+            && state.is_live()
+            && ralph_io::project::identity(Path::new(&state.project_root)) == identity
+    })
+    .max_by_key(|state| state.created_at)
+}
+
+fn is_planned(state: &LoopState) -> bool {
+    state.phase == Phase::Planned
+}
+
 /// Starts or continues a plain loop.
 pub(crate) fn begin_plain(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     let bound_file = file_of(asked.home, asked.session_id)?;
@@ -131,6 +149,9 @@ pub(crate) fn begin_plain(asked: &StartRequest<'_>) -> Result<StartOutcome> {
         }
         project_file = lifecycle::of_project(asked.home, &asked.project_root)?;
         project = read(project_file.as_ref())?;
+    }
+    if asked.request.task.is_none() && project.as_ref().is_none_or(|state| !is_planned(state)) {
+        project = live_of_project(asked).or(project);
     }
     let seen = StartInputs {
         bound: bound.as_ref(),
@@ -347,15 +368,28 @@ fn create(asked: &StartRequest<'_>, task: &str) -> Result<StartOutcome> {
         pinned::freeze(&mut state, now);
         run(&mut state, (asked.session_id, asked.prompt_id), asked.via, now);
     }
+    let beside = beside(asked);
     let file = lifecycle::create(asked.home, &mut state)?;
     if is_bound {
         note_start(&file, asked);
     }
-    Ok(if is_bound {
-        StartOutcome::Started(state, Vec::new())
-    } else {
-        StartOutcome::Planned(state)
-    })
+    Ok(if is_bound { StartOutcome::Started(state, beside) } else { StartOutcome::Planned(state) })
+}
+
+/// Warns of a loop that works in the same folder.
+fn beside(asked: &StartRequest<'_>) -> Vec<String> {
+    let other = live_of_project(asked).filter(|other| {
+        other.session_id != asked.session_id
+            && other.project_root == asked.project_root.to_string_lossy()
+    });
+    let warning = other.map(|other| {
+        format!(
+            "Loop {} is live in this folder, too: the edits of one make what the other has proven \
+             out of date; a `git worktree` for one of them keeps them apart.",
+            other.loop_id
+        )
+    });
+    warning.into_iter().collect()
 }
 
 /// Records what the checks after an edit compare with. Without the record they compare with `HEAD`.

@@ -129,7 +129,10 @@ pub(crate) fn refusal(
     let denial = ruling(call, &bound.state, activity)?;
     // Every copy denies, since the client takes the strictest answer; one of them writes the
     // journal.
-    let mut reply = Reply::deny(&denial.reason);
+    let mut reply = match denial.record.rule == Rule::Question.name() {
+        true => Reply::deny_briefly(&denial.reason),
+        false => Reply::deny(&denial.reason),
+    };
     if bound.is_outranked(call.via) {
         return Some(reply);
     }

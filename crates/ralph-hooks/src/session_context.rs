@@ -155,7 +155,8 @@ fn after_resume(call: &HookCall) -> Result<Reply> {
             state.resume(now);
         }
         if let Some(pause) = &mut state.pause {
-            (pause.told, pause.attended) = (true, true);
+            // The client may not show what a session's start says, so the next prompt tells it.
+            (pause.told, pause.attended) = (false, true);
         }
         Some(state.clone())
     })?;

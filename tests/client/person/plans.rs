@@ -59,7 +59,7 @@ fn a_plan_made_in_a_dialogue_becomes_a_loop_that_runs_to_its_end() {
     terminal.submit("/ralph --max-iterations 3");
     gate.wait_until_reached(PATIENCE).unwrap();
     for part in
-        ["started: at most 3 iterations", "AC-1: test -s greeting", "AC-2: test -s farewell"]
+        ["started: continues at most 3 times", "AC-1: test -s greeting", "AC-2: test -s farewell"]
     {
         terminal.wait_for(part);
     }

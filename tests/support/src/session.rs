@@ -611,8 +611,12 @@ impl Ran {
         }});
         let mut said = self.json();
         said.as_object_mut().map(|members| members.remove("systemMessage"));
+        let output = said["hookSpecificOutput"].as_object_mut();
+        let context = output.and_then(|members| members.remove("additionalContext"));
         assert_eq!(said, expected, "{self:?}");
-        self.text(&reason)
+        // A question is refused in one line for the user; the rest is for the model alone.
+        let rest = context.map(|text| format!(". {}", self.text(&text)));
+        format!("{}{}", self.text(&reason), rest.unwrap_or_default())
     }
 
     /// The turn goes on; returns the text for the model.

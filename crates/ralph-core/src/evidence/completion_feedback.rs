@@ -127,18 +127,29 @@ pub fn failing_tests(criterion: &Criterion) -> String {
 
 /// What to fix in a criterion that failed, in a few words: a test, an error or the command.
 pub fn what_to_fix(criterion: &Criterion) -> String {
-    let named = named(criterion);
+    let named = in_words(criterion);
     let receipt = criterion.receipt.as_ref();
     if let Some(cut) = receipt.filter(|receipt| receipt.timed_out || receipt.signal.is_some()) {
         return format!("fix {named}: {}", cut.ended);
     }
     match receipt.map(|receipt| (receipt.failing.first(), receipt.error.as_str())) {
-        Some((Some(test), _)) => format!("fix `{}` of {named}", bounded(test, 100)),
+        Some((Some(test), _)) => format!("fix `{}` ({named})", bounded(test, 100)),
         Some((None, error)) if !error.is_empty() => format!("fix {named}: {}", bounded(error, 100)),
         _ => match receipt.and_then(|receipt| receipt.review.as_ref()) {
             Some(found) => format!("fix {named}: {}", bounded(&review::reason(found), 100)),
-            None => format!("fix {named}: `{}`", bounded(&criterion.verification_command, 80)),
+            None => format!("make {named} pass"),
         },
+    }
+}
+
+/// A criterion as its user knows it: by its command, or by what a reviewer judges.
+pub fn in_words(criterion: &Criterion) -> String {
+    match (&criterion.review, criterion.verification_command.trim()) {
+        (Some(_), _) | (None, "") => match criterion.description.trim() {
+            "" => criterion.id.clone(),
+            description => bounded(description, 60),
+        },
+        (None, command) => bounded(command, 80),
     }
 }
 
@@ -590,6 +601,9 @@ mod tests {
         let first = "AC-2 fails: `parses ISO weeks`, `b`, and 5 more\nCompletion was requested";
         assert!(text.starts_with(first), "{text}");
         assert!(!text.contains("node:internal") && !text.contains("    at "), "{text}");
-        assert_eq!(what_to_fix(&state.acceptance_criteria[0]), "fix `parses ISO weeks` of AC-2");
+        assert_eq!(
+            what_to_fix(&state.acceptance_criteria[0]),
+            "fix `parses ISO weeks` (cargo test)"
+        );
     }
 }

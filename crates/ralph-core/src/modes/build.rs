@@ -60,6 +60,9 @@ pub enum NextBuildStep {
     Over,
 }
 
+/// The journal's word for the end of a round.
+pub const ENDED: &str = "round ended";
+
 /// Begins a round in this session if a task is ready. Ends the loop if a limit is reached.
 pub fn begin(
     state: &mut LoopState,
@@ -107,6 +110,7 @@ fn bind(state: &mut LoopState, session_id: &str, task: &str, number: u32) {
     let done = state.task_graph.iter().filter(|task| task.status == TaskStatus::Done);
     let done = done.map(|task| task.id.clone()).collect();
     state.round = Some(BuildRound { task: task.to_owned(), number, tree: None, done });
+    state.rounds = state.rounds.saturating_add(1);
     // The round runs in a new process that has reported nothing yet.
     (state.turn, state.client, state.via) = (None, None, None);
     state.touched = true;

@@ -310,10 +310,16 @@ fn next_in_the_line(
             let first = state.acceptance_criteria.iter().find(|one| !proof.proves(one));
             let criterion = first.unwrap_or(criterion);
             let why = completion_feedback::why(criterion, proof.standing(criterion), &[]);
-            format!("{} {}", completion_feedback::named(criterion), bounded(&why, 160))
+            format!("{} {}", completion_feedback::in_words(criterion), bounded(&why, 160))
         }
         Some(criterion) => {
-            format!("make {} hold: {}", criterion.id, one_line(&criterion.description, 80))
+            let words = completion_feedback::in_words(criterion);
+            match receipt::standing(criterion, None) {
+                ReceiptStatus::NotRun if criterion.review.is_none() => {
+                    format!("{words} has not run yet")
+                }
+                _ => format!("make {words} pass"),
+            }
         }
         None => one_line(&state.prompt, LINE_LIMIT),
     }
@@ -785,25 +791,21 @@ mod tests {
         check_line(
             &open,
             none,
-            "Ralph 3/25: 0 of 1 criterion holds; next: make AC-1 hold: tests pass",
+            "Ralph 3/25: 0 of 1 criterion holds; next: cargo test has not run yet",
         );
         let mut failed = alone(ran(false, "x"));
-        check_line(
-            &failed,
-            none,
-            "Ralph 3/25: 0 of 1 criterion holds; next: fix AC-1 (tests pass): `cargo test`",
-        );
+        check_line(&failed, none, "Ralph 3/25: 0 of 1 criterion holds; next: make cargo test pass");
         let receipt = failed.acceptance_criteria[0].receipt.as_mut().unwrap();
         receipt.error = "error: x".to_owned();
         check_line(
             &failed,
             none,
-            "Ralph 3/25: 0 of 1 criterion holds; next: fix AC-1 (tests pass): error: x",
+            "Ralph 3/25: 0 of 1 criterion holds; next: fix cargo test: error: x",
         );
         let receipt = failed.acceptance_criteria[0].receipt.as_mut().unwrap();
         receipt.failing = vec!["parses\nISO weeks".to_owned(), "b".to_owned()];
         receipt.tests_failed = 3;
-        let fix = "0 of 1 criterion holds; next: fix `parses ISO weeks` of AC-1 (tests pass)";
+        let fix = "0 of 1 criterion holds; next: fix `parses ISO weeks` (cargo test)";
         check_line(&failed, none, &format!("Ralph 3/25: {fix}"));
         failed.progress =
             Progress { signal: Signal::SameFailure, same_failure: 2, ..Progress::default() };
@@ -816,8 +818,7 @@ mod tests {
         check_line(&goal, none, "Ralph 3/25: next: Fix the parser");
         let token = "RALPH_COMPLETE must stand alone on the last line; next: Fix the parser";
         check_line(&goal, CompletionRequest::OnlyMentioned, &format!("Ralph 3/25: {token}"));
-        let refused =
-            "completion refused, 0 of 1 criterion holds; next: AC-1 (tests pass) was not run";
+        let refused = "completion refused, 0 of 1 criterion holds; next: cargo test was not run";
         check_line(&open, made, &format!("Ralph 3/25: {refused}"));
     }
 

@@ -71,9 +71,9 @@ pub trait ModeRules: AtStop {
         None
     }
 
-    /// What the user types in the session of a paused loop to continue it.
-    fn resume_command(&self) -> &'static str {
-        "/ralph"
+    /// What the user types to continue a paused loop.
+    fn resume_command(&self, state: &LoopState) -> &'static str {
+        if state.rounds > 0 { "`ralph run`" } else { "/ralph" }
     }
 
     /// The command that drives the loop from a terminal, for a mode that does not need to continue
@@ -88,8 +88,10 @@ pub trait ModeRules: AtStop {
 
     /// The next step of a live loop in `ralph status`, where the criteria do not tell it.
     fn next_hint(&self, state: &LoopState) -> Option<String> {
-        (!state.is_running())
-            .then(|| "/ralph in its session continues it, as `ralph resume` does".to_owned())
+        (!state.is_running()).then(|| match state.rounds {
+            0 => "/ralph in its session continues it, as `ralph resume` does".to_owned(),
+            _ => "`ralph run` continues it".to_owned(),
+        })
     }
 
     /// What the user can type after an ending; `None` if the kind of ending already tells it.

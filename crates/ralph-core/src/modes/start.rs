@@ -25,7 +25,7 @@ pub enum StartDecision {
 pub struct StartInputs<'a> {
     /// The live loop of this session.
     pub bound: Option<&'a LoopState>,
-    /// The project's planned or most recent loop.
+    /// The project's planned or most recent loop, or one that is live in another session.
     pub project: Option<&'a LoopState>,
     /// The client's id of the prompt; empty outside a hook.
     pub prompt_id: &'a str,
@@ -66,11 +66,33 @@ pub fn answered(state: &LoopState, prompt_id: &str) -> bool {
 fn planned(project: Option<&LoopState>) -> StartDecision {
     match project {
         Some(state) if state.phase == Phase::Planned => StartDecision::Planned,
+        Some(state) if state.is_live() => StartDecision::Refuse(elsewhere(state)),
         _ => StartDecision::Refuse(
             "nothing is planned here: type /ralph \"what to do\", or plan first with /ralph-plan"
                 .to_owned(),
         ),
     }
+}
+
+/// Names a live loop of another session, and how to continue it.
+fn elsewhere(state: &LoopState) -> String {
+    let (id, session) = (&state.loop_id, &state.session_id);
+    let how = match (state.rounds, &state.pause) {
+        (1.., _) => "`ralph run` continues it".to_owned(),
+        (0, None) => format!(
+            "if that is gone, `claude --resume {session}` continues it there; `ralph adopt --loop {id}`, then \
+             /ralph, continues it here"
+        ),
+        (0, Some(_)) => format!(
+            "`claude --resume {session}` continues it there; `ralph adopt --loop {id}`, then /ralph, continues \
+             it here"
+        ),
+    };
+    let standing = match &state.pause {
+        Some(pause) => format!("paused ({})", pause.cause),
+        None => "running".to_owned(),
+    };
+    format!("loop {id} is {standing} in another session, at {}: {how}", state.position())
 }
 
 /// Facts about a new loop that neither the request nor the settings contain.
@@ -109,10 +131,10 @@ pub fn new_loop(
 /// runs.
 pub fn announcement(state: &LoopState) -> String {
     let mut text = format!(
-        "loop {} started: at most {} {}, {} {}{}. Esc pauses it, /ralph-cancel ends it.",
+        "loop {} started: continues at most {} {}, {} {}{}. Esc pauses it, /ralph-cancel ends it.",
         state.loop_id,
         state.max_iterations,
-        noun(state.max_iterations, "iteration", "iterations"),
+        noun(state.max_iterations, "time", "times"),
         state.limits.max_minutes,
         noun(state.limits.max_minutes, "minute", "minutes"),
         state
@@ -188,7 +210,7 @@ mod tests {
         check(None, "running", "planned", "Continue");
         check(None, "ended", "planned", "Planned");
         check(None, "ended", "ended", "Refuse(\"nothing is planned here");
-        check(None, "ended", "running", "Refuse(\"nothing is planned here");
+        check(None, "ended", "running", "Refuse(\"loop  is running in another session, at ");
     }
 
     #[test]
@@ -251,7 +273,7 @@ mod tests {
             (&vec![criterion], &StartedBy::Model)
         );
         let mut state = LoopState { loop_id: "L".to_owned(), ..state };
-        let bounds = "loop L started: at most 25 iterations, 480 minutes. Esc pauses it, \
+        let bounds = "loop L started: continues at most 25 times, 480 minutes. Esc pauses it, \
                       /ralph-cancel ends it. Done means:\n  AC-T: make test";
         assert_eq!(announcement(&state), bounds);
         state.completion = Completion::Token;

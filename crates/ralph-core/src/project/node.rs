@@ -32,6 +32,22 @@ pub(super) fn find(files: &RootFiles<'_>) -> EcosystemCommands {
     }
 }
 
+/// Why `npm run NAME` and the like cannot run: this manifest has no such script.
+pub fn lacks_script(command: &str, manifest: &str) -> Option<String> {
+    let mut words = command.split_whitespace();
+    let is_runner =
+        matches!(words.next()?, "npm" | "pnpm" | "yarn" | "bun") && words.next()? == "run";
+    let name = words.next().filter(|word| is_runner && !word.starts_with('-'))?;
+    let manifest: Value = serde_json::from_str(manifest).ok()?;
+    let scripts = manifest["scripts"].as_object();
+    if scripts.is_some_and(|scripts| scripts.contains_key(name)) {
+        return None;
+    }
+    let all: Vec<&str> = scripts.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+    let known = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
+    Some(format!("`package.json` has no script `{name}`; its scripts: {known}"))
+}
+
 fn script<'a>(manifest: &'a Value, name: &str) -> &'a str {
     manifest["scripts"][name].as_str().unwrap_or_default()
 }

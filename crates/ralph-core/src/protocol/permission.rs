@@ -64,8 +64,9 @@ pub fn dialogs(mode: &str) -> String {
         return String::new();
     }
     format!(
-        "Permission mode `{mode}` will ask you and hold the loop at each dialog; \
-         `claude --permission-mode bypassPermissions` does not ask"
+        "Permission mode `{mode}` will ask you and hold the loop at each dialog; rules in \
+         `permissions.allow` let single commands pass, `ralph run` needs none in its sandbox, and \
+         `--permission-mode bypassPermissions` lets everything pass that you may do yourself"
     )
 }
 

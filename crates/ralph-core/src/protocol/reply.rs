@@ -128,6 +128,20 @@ impl Reply {
         }
     }
 
+    /// Refuses a tool call: the user sees the first sentence of the reason, and the model gets the rest
+    /// beside it.
+    pub fn deny_briefly(reason: &str) -> Reply {
+        let (first, rest) = reason.split_once(". ").unwrap_or((reason, ""));
+        Reply {
+            action: Action::Deny {
+                reason: words(first, REASON_LIMIT),
+                cut_turn: false,
+                context: words(rest, CONTEXT_LIMIT),
+            },
+            message: None,
+        }
+    }
+
     /// Refuses a tool call and ends the turn.
     pub fn cut(reason: &str) -> Reply {
         let reason = words(reason, REASON_LIMIT);
@@ -161,7 +175,10 @@ impl Reply {
             Action::Context(_, said) | Action::Block(said) => {
                 *said = words(&format!("{text}\n\n{said}"), CONTEXT_LIMIT);
             }
-            Action::Deny { context, .. } => *context = words(text, CONTEXT_LIMIT),
+            Action::Deny { context, .. } => {
+                let both = [text, context.as_str()].into_iter().filter(|part| !part.is_empty());
+                *context = words(&both.collect::<Vec<_>>().join("\n\n"), CONTEXT_LIMIT);
+            }
             Action::KeepFromModel(_) | Action::Allow(_) | Action::Permit | Action::Withhold(_) => {}
         }
         self

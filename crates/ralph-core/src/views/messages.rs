@@ -54,7 +54,7 @@ pub fn paused(state: &LoopState) -> String {
     let (_, position) = what_and_where(state);
     format!(
         "paused at {position}{cause}{colon}{what} {} continues",
-        mode::of(&state.mode).resume_command()
+        mode::of(&state.mode).resume_command(state)
     )
 }
 
@@ -69,12 +69,8 @@ pub fn what_and_where(state: &LoopState) -> (&'static str, String) {
 /// `Ralph: done in 4 turns, 12 min. npm test: 41 tests pass; 3 of them fail without the change.`
 pub fn ended(state: &LoopState) -> String {
     let Some(ending) = &state.ending else { return line("the loop has ended") };
-    let mut facts = vec![lasted(state, ending.at)];
-    // `ralph build` counts rounds, and so does each machine of a shared loop.
-    let has_turns = mode::of(&state.mode).counts_turns() && shared::of(state).is_none();
-    if has_turns && state.round.is_none() {
-        facts.insert(0, plural::counted(state.iteration as usize + 1, "turn", "turns"));
-    }
+    let mut facts = vec![turns(state), lasted(state, ending.at)];
+    facts.retain(|fact| !fact.is_empty());
     let facts = facts.join(", ");
     let how = how_it_ended(state, ending);
     let mut text = match (&ending.kind, achieved(state)) {
@@ -91,6 +87,12 @@ pub fn ended(state: &LoopState) -> String {
             line(&format!("{how} before it started."))
         }
         (EndingKind::Cancelled, _) => line(&format!("{how} after {facts}.")),
+        (EndingKind::MaxIterations, achieved) => {
+            let (noun, limit) = (mode::of(&state.mode).noun(), limit(state));
+            let noun = if noun == "loop" { String::new() } else { format!("{noun} ") };
+            let achieved = if achieved.is_empty() { achieved } else { format!(" {achieved}.") };
+            line(&format!("{noun}stopped after {facts}: {limit}.{achieved}"))
+        }
         (_, achieved) if achieved.is_empty() => line(&format!("{how}, after {facts}.")),
         (_, achieved) => line(&format!("{how}, after {facts}. {achieved}.")),
     };
@@ -101,6 +103,26 @@ pub fn ended(state: &LoopState) -> String {
         }
     }
     text
+}
+
+/// `4 turns`, or `3 rounds` of fresh clients; empty where there was none, and in a mode that counts
+/// something else.
+pub fn turns(state: &LoopState) -> String {
+    match state.rounds as usize {
+        _ if !mode::of(&state.mode).counts_turns() || shared::of(state).is_some() => String::new(),
+        0 if state.round.is_some() || state.session_id.is_empty() => String::new(),
+        0 => plural::counted(state.iteration as usize + 1, "turn", "turns"),
+        rounds => plural::counted(rounds, "round", "rounds"),
+    }
+}
+
+/// The limit that `max_iterations` is: the loop continues exactly that many times.
+fn limit(state: &LoopState) -> String {
+    let most = state.max_iterations as usize;
+    match mode::of(&state.mode).counts_turns() && state.rounds == 0 {
+        true => format!("continued {}, the limit", plural::counted(most, "time", "times")),
+        false => format!("the limit is {most}"),
+    }
 }
 
 fn how_it_ended(state: &LoopState, ending: &Ending) -> String {
@@ -115,10 +137,6 @@ fn how_it_ended(state: &LoopState, ending: &Ending) -> String {
             with_detail("done, without proof")
         }
         EndingKind::CompleteUnverified => "done, without proof".to_owned(),
-        EndingKind::MaxIterations => {
-            let most = state.max_iterations as usize;
-            format!("stopped at the limit of {}", plural::counted(most, "iteration", "iterations"))
-        }
         EndingKind::Budget => with_detail("stopped"),
         EndingKind::Cancelled if detail.starts_with(BY_UNPLACED) => format!("cancelled {detail},"),
         // The detail of a usual cancel says who cancelled; the user knows that.
@@ -187,7 +205,8 @@ pub fn shown(state: &LoopState) -> String {
     parts.join(". ")
 }
 
-fn holding(state: &LoopState) -> String {
+/// Which criteria hold, and what is wrong with the others.
+pub fn holding(state: &LoopState) -> String {
     let all = &state.acceptance_criteria;
     let open: Vec<String> = all.iter().filter(|one| !one.verified).map(unproven).collect();
     let is_over = state.ending.as_ref().is_some_and(|end| end.kind == EndingKind::Complete);
@@ -349,6 +368,7 @@ mod tests {
         let mut state = LoopState {
             acceptance_criteria: vec![criterion],
             iteration: 3,
+            session_id: "s".to_owned(),
             ..LoopState::default()
         };
         state.end(EndingKind::Complete, "1 proven", Timestamp::from_second(720).unwrap());
@@ -365,6 +385,9 @@ mod tests {
             LoopState { phase: Phase::Implementation, iteration: 3, ..LoopState::default() };
         state.pause(PauseCause::Person, "", Timestamp::UNIX_EPOCH);
         assert_eq!(paused(&state), "paused at 3/25; /ralph continues");
+        state.rounds = 3;
+        assert_eq!(paused(&state), "paused at 3/25; `ralph run` continues");
+        state.rounds = 0;
         state.pause.as_mut().unwrap().cause = PauseCause::HostCapped;
         assert_eq!(paused(&state), "paused at 3/25 (host_capped); /ralph continues");
         let pause = state.pause.as_mut().unwrap();
@@ -396,7 +419,14 @@ mod tests {
         let acceptance_criteria = criteria
             .map(|(at, verified)| criterion(&format!("AC-{}", at + 1), *verified))
             .collect();
-        LoopState { acceptance_criteria, iteration: 2, max_iterations: 5, ..LoopState::default() }
+        let (iteration, max_iterations, session_id) = (2, 5, "s".to_owned());
+        LoopState {
+            acceptance_criteria,
+            iteration,
+            max_iterations,
+            session_id,
+            ..LoopState::default()
+        }
     }
 
     #[test]
@@ -405,8 +435,14 @@ mod tests {
         assert_eq!(done(&[true]), "Ralph: done. The criterion holds, 3 turns, 2 min.");
         assert_eq!(done(&[true, true]), "Ralph: done. Both criteria hold, 3 turns, 2 min.");
         assert_eq!(done(&[true; 3]), "Ralph: done. All 3 criteria hold, 3 turns, 2 min.");
-        let first = LoopState { iteration: 0, ..with(&[true]) };
-        assert!(ended_as(EndingKind::Complete, "", first).contains(", 1 turn, 2 min."));
+        let told = |change: fn(&mut LoopState)| {
+            let mut state = LoopState { iteration: 0, ..with(&[true]) };
+            change(&mut state);
+            ended_as(EndingKind::Complete, "", state)
+        };
+        assert!(told(|_| ()).contains("holds, 1 turn, 2 min."));
+        assert!(told(|state| state.rounds = 2).contains("holds, 2 rounds, 2 min."));
+        assert!(told(|state| state.session_id.clear()).contains("holds, 2 min."));
     }
 
     #[test]
@@ -414,7 +450,7 @@ mod tests {
         let ended = |kind, detail, criteria: &[bool]| ended_as(kind, detail, with(criteria));
         assert_eq!(
             ended(EndingKind::MaxIterations, "went on 5 times", &[true, false]),
-            "Ralph: stopped at the limit of 5 iterations, after 3 turns, 2 min. 1 of 2 criteria \
+            "Ralph: stopped after 3 turns, 2 min: continued 5 times, the limit. 1 of 2 criteria \
              hold: AC-2 was not run.\n/ralph \"…\" with a higher limit starts again."
         );
         assert_eq!(

@@ -314,7 +314,7 @@ fn words(state: &LoopState, event: &NoticeEvent, driver: Option<&str>) -> (Strin
             let pause = state.pause.clone().unwrap_or_default();
             let command = match driver {
                 Some(command) => format!("`{command}`"),
-                None => mode::of(&state.mode).resume_command().to_owned(),
+                None => mode::of(&state.mode).resume_command(state).to_owned(),
             };
             // The detail names a command of its own, such as `ralph ralplan approve`.
             let next = match pause.detail.contains('`') && state.awaits_decision() {
@@ -356,6 +356,7 @@ mod tests {
             project_root: "/home/me/shop".to_owned(),
             phase: Phase::Implementation,
             iteration: 3,
+            session_id: "s".to_owned(),
             ..LoopState::default()
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::process::{portable, table};
 use anyhow::{Context, Result};
+use ralph_core::project::lacks_script;
 use ralph_core::shell::programs;
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -93,7 +94,10 @@ pub fn cannot_start(command: &str, project_root: &Path) -> Option<String> {
         }
     };
     let missing = programs::needed(command).into_iter().find(|name| !is_there(name));
-    missing.map(|name| programs::not_found(&name))
+    missing.map(|name| programs::not_found(&name)).or_else(|| {
+        let manifest = std::fs::read_to_string(project_root.join("package.json")).ok()?;
+        lacks_script(command, &manifest)
+    })
 }
 
 /// True for a regular file that this user can execute.

@@ -174,6 +174,7 @@ fn free(state: &mut LoopState, now: Timestamp) {
 /// Binds a freed loop to the session, paused.
 fn hold(state: &mut LoopState, session: &str, now: Timestamp) {
     state.session_id = session.to_owned();
+    state.rounds = 0;
     state.phase = state.resume_phase.take().unwrap_or(Phase::Implementation);
     state.pause(PauseCause::Person, "adopted on the command line", now);
 }

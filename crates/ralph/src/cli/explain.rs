@@ -68,7 +68,7 @@ fn describe(entry: &JournalEntry) -> String {
     let ExplainedDecision { what, rows } = tell(entry);
     let width = rows.iter().map(|(label, _)| label.len()).max().unwrap_or_default() + 2;
     let colour = match entry.decision.as_str() {
-        "denied" => Colour::Red,
+        "denied" | "does not hold" => Colour::Red,
         "paused" | "told" | "turned red" => Colour::Yellow,
         _ => Colour::Green,
     };

@@ -18,7 +18,7 @@ struct Group {
 const GROUPS: [Group; 4] = [
     Group {
         name: "Work",
-        first: &["start", "run", "plan", "ralplan", "refine", "try"],
+        first: &["run", "start", "plan", "ralplan", "refine", "try"],
         others: &["build", "parallel", "share", "session", "ideate", "task", "check", "verify"],
     },
     Group {

@@ -98,10 +98,10 @@ fn look(
     read(&came)?.map_err(|problems| {
         let shown: Vec<String> = problems.iter().map(|it| visible(&it.to_string())).collect();
         let log = visible(&round.log.display().to_string());
-        options::broke_off(format!(
-            "the ideas cannot be read: {}; they are in {log}",
-            shown.join("; ")
-        ))
+        options::broke_off(
+            false,
+            format!("the ideas cannot be read: {}; they are in {log}", shown.join("; ")),
+        )
     })
 }
 
@@ -109,14 +109,17 @@ fn read(came: &RoundResult) -> Result<Result<Vec<Task>, Vec<Problem>>> {
     match &came.outcome {
         RoundOutcome::Finished { result, is_error: false } => Ok(ideas::read(result)),
         RoundOutcome::Finished { result, .. } | RoundOutcome::Unanswered { why: result, .. } => {
-            Err(options::broke_off(format!("the client failed: {result}")))
+            Err(options::broke_off(false, format!("the client failed: {result}")))
         }
         RoundOutcome::Crashed { why } => {
-            Err(options::broke_off(format!("the client broke off: {why}")))
+            Err(options::broke_off(false, format!("the client broke off: {why}")))
         }
         other => {
             let why = options::stops(other).unwrap_or_else(|| "it was ended".to_owned());
-            Err(options::broke_off(format!("there are no ideas: {why}")))
+            Err(options::broke_off(
+                *other == RoundOutcome::Ended,
+                format!("there are no ideas: {why}"),
+            ))
         }
     }
 }

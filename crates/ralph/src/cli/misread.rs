@@ -3,14 +3,17 @@
 use crate::command::exit::Exit;
 use crate::command::screen;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use ralph_core::text::nearest::distance;
 use std::process::ExitCode;
 
 /// Prints the error, or the help that was requested.
 pub(super) fn report(error: clap::Error, command: clap::Command) -> ExitCode {
     let typed = typed(command, std::env::args().skip(1));
-    let Some(line) = line(&error, &typed) else { error.exit() };
+    let Some(line) = line(&error, &typed, &std::env::args().collect::<Vec<_>>()) else {
+        error.exit()
+    };
     // An argument may have been copied from anywhere, so its control sequences are not printed raw.
-    screen::tell(&format!("ralph: {}", screen::visible(&line)));
+    screen::error(&screen::visible(&line));
     Exit::Usage.into()
 }
 
@@ -26,8 +29,55 @@ fn typed(command: clap::Command, words: impl Iterator<Item = String>) -> String 
     typed
 }
 
+/// Words that people type for a command with another name.
+const MEANT: [(&str, &str); 6] = [
+    ("steer", "signal steer \"WORDS\""),
+    ("tell", "signal steer \"WORDS\""),
+    ("stop", "cancel` or `ralph pause"),
+    ("kill", "cancel"),
+    ("version", "--version"),
+    ("init", "install"),
+];
+
+/// Commands that start something; only a slip of a letter suggests them.
+const STARTS: [&str; 8] =
+    ["start", "run", "build", "plan", "ralplan", "refine", "session", "parallel"];
+
+/// What to type in place of a command that does not exist.
+fn meant(error: &clap::Error, typed: &str, name: &str) -> Option<String> {
+    let meant = MEANT.iter().find(|(word, _)| typed == "ralph" && *word == name);
+    if let Some((_, meant)) = meant {
+        return Some(format!("type `ralph {meant}`"));
+    }
+    if typed == "ralph signal" {
+        return Some(format!("type `ralph signal steer \"{name}\"`"));
+    }
+    let nearest = suggestion(error, ContextKind::SuggestedSubcommand)?;
+    let is_slip = || distance(name, &nearest) < 2 || same_letters(name, &nearest);
+    (!STARTS.contains(&nearest.as_str()) || is_slip()).then(|| format!("type `{typed} {nearest}`"))
+}
+
+fn same_letters(one: &str, other: &str) -> bool {
+    let [one, other] = [one, other].map(|word| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    });
+    one == other
+}
+
+/// The typed line with the words of its task in quotes.
+fn in_quotes(typed: &str, words: &[String]) -> Option<String> {
+    let takes_task =
+        ["ralph run", "ralph start", "ralph plan", "ralph ralplan run", "ralph session run"];
+    let rest = words.get(typed.split(' ').count()..).filter(|_| takes_task.contains(&typed))?;
+    let task: Vec<&str> =
+        rest.iter().map(String::as_str).take_while(|word| !word.starts_with('-')).collect();
+    (task.len() > 1).then(|| format!("put the task in quotes: {typed} \"{}\"", task.join(" ")))
+}
+
 /// The line for an error; `None` for a help, which clap prints itself.
-fn line(error: &clap::Error, typed: &str) -> Option<String> {
+fn line(error: &clap::Error, typed: &str, words: &[String]) -> Option<String> {
     let argument = || first(error, ContextKind::InvalidArg);
     let value = || first(error, ContextKind::InvalidValue);
     Some(match error.kind() {
@@ -36,12 +86,17 @@ fn line(error: &clap::Error, typed: &str) -> Option<String> {
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => return None,
         ErrorKind::InvalidSubcommand => {
             let name = first(error, ContextKind::InvalidSubcommand);
-            let instead = match suggestion(error, ContextKind::SuggestedSubcommand) {
-                Some(nearest) => format!("type `{typed} {nearest}`"),
+            let instead = match meant(error, typed, &name) {
+                Some(meant) => meant,
                 None if typed == "ralph" => "`ralph help --all` lists the commands".to_owned(),
                 None => format!("`{typed} --help` lists the commands"),
             };
             format!("`{typed}` has no command `{name}`; {instead}")
+        }
+        ErrorKind::UnknownArgument
+            if !argument().starts_with('-') && in_quotes(typed, words).is_some() =>
+        {
+            in_quotes(typed, words)?
         }
         ErrorKind::UnknownArgument => {
             let instead = match suggestion(error, ContextKind::SuggestedArg) {
@@ -136,8 +191,9 @@ mod tests {
         let command = crate::cli::command();
         let words = std::iter::once(&"ralph").chain(words);
         let error = command.clone().try_get_matches_from(words.clone()).expect_err("a mistake");
-        let name = typed(command, words.skip(1).map(|word| (*word).to_owned()));
-        line(&error, &name).expect("no help was requested")
+        let words: Vec<String> = words.map(|word| (*word).to_owned()).collect();
+        let name = typed(command, words.iter().skip(1).cloned());
+        line(&error, &name, &words).expect("no help was requested")
     }
 
     #[test]
@@ -145,6 +201,22 @@ mod tests {
         for (words, expected) in [
             (&["stauts"][..], "`ralph` has no command `stauts`; type `ralph status`"),
             (&["zzz"], "`ralph` has no command `zzz`; `ralph help --all` lists the commands"),
+            (
+                &["steer", "use tabs"],
+                "`ralph` has no command `steer`; type `ralph signal steer \"WORDS\"`",
+            ),
+            (&["stop"], "`ralph` has no command `stop`; type `ralph cancel` or `ralph pause`"),
+            (&["version"], "`ralph` has no command `version`; type `ralph --version`"),
+            (&["strat", "x"], "`ralph` has no command `strat`; type `ralph start`"),
+            (&["stars"], "`ralph` has no command `stars`; type `ralph start`"),
+            (
+                &["signal", "use tabs"],
+                "`ralph signal` has no command `use tabs`; type `ralph signal steer \"use tabs\"`",
+            ),
+            (
+                &["run", "fix", "the", "parser", "-n", "3"],
+                "put the task in quotes: ralph run \"fix the parser\"",
+            ),
             (&["task", "lst"], "`ralph task` has no command `lst`; type `ralph task list`"),
             (
                 &["start", "--max-iters", "3"],

@@ -3,6 +3,7 @@
 use crate::cli::task;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
+use crate::command::number;
 use crate::command::screen;
 use crate::runs::client;
 use crate::runs::options::{self, ClientOptions};
@@ -20,7 +21,7 @@ pub(crate) struct Args {
         long = "max-iterations",
         value_name = "N",
         default_value = "1",
-        value_parser = options::count,
+        value_parser = number::from_zero,
         allow_hyphen_values = true
     )]
     rounds: u32,

@@ -100,6 +100,9 @@ fn lift_pause(here: &Here, state: &LoopState) -> Result<bool> {
 }
 
 fn what_to_do(state: &LoopState) -> String {
+    if state.rounds > 0 && state.round.is_none() {
+        return "`ralph run` continues it".to_owned();
+    }
     let again = format!("`claude --resume {}`, then type anything", state.session_id);
     match &state.client {
         Some(process) if client::is_alive(process) => {

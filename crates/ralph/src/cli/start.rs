@@ -255,14 +255,32 @@ fn answer(here: &Here, request: &LoopRequest, begun: StartOutcome) -> Result<Exi
         // Problems in the settings were recorded when the loop was made.
         state.errors.iter().for_each(|error| screen::tell(&screen::visible(&error.message)));
     }
-    print_contract(&heading, &state)?;
+    match here.session {
+        // The model reads it.
+        Some(_) => print_contract(&heading, &state)?,
+        None => screen::say(&screen::visible_lines(&for_the_user(decision, &state)))?,
+    }
     if state.baseline_pending && here.session.is_none() {
         verify::baseline(here, &select_loop::FoundLoop::of(here, &state.loop_id)?)?;
     }
-    if decision == "planned" {
-        screen::say("\nType /ralph in Claude Code, in this project, to start it.")?;
-    }
     Ok(Exit::Done)
+}
+
+/// What was planned or started, without the rules for the model.
+fn for_the_user(decision: &str, state: &LoopState) -> String {
+    let mut text = format!("{decision}: loop {}", state.loop_id);
+    for criterion in &state.acceptance_criteria {
+        text.push_str(&format!("\n  {}: {}", criterion.id, criterion.decided_by()));
+    }
+    if state.acceptance_criteria.is_empty() {
+        text.push_str(
+            "\nno criterion is set, so nothing can be proven; --ac 'DESCRIPTION=COMMAND' sets one",
+        );
+    }
+    if decision == "planned" {
+        text.push_str("\n/ralph in Claude Code, in this project, or `ralph run` starts it");
+    }
+    text
 }
 
 /// Flags without a task belong to the loop that was planned before.

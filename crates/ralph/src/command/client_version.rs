@@ -45,7 +45,13 @@ fn ask() -> Result<InstalledClient> {
     };
     let outcome = run_once::run(&program)?;
     if outcome.ended != ProgramEnd::Exited(0) {
-        return Err(anyhow!("`{command} --version` failed ({:?})", outcome.ended));
+        let how = match outcome.ended {
+            ProgramEnd::Exited(code) => format!("ended with exit code {code}"),
+            ProgramEnd::Signalled(signal) => format!("was ended by signal {signal}"),
+            ProgramEnd::Overdue => "did not end in time".to_owned(),
+        };
+        let told = outcome.stderr.trim().lines().last().map(|line| format!(": {line}"));
+        return Err(anyhow!("`{command} --version` {how}{}", told.unwrap_or_default()));
     }
     let printed = outcome.stdout.trim().lines().next().unwrap_or_default().to_owned();
     let version = ClientVersion::printed(&printed);

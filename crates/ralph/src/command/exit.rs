@@ -17,7 +17,7 @@ pub(crate) enum Exit {
     BadState = 3,
     /// A required program is missing, or failed.
     MissingProgram = 4,
-    /// Ctrl-C paused a run of rounds, as shells report an interrupted command.
+    /// The user ended a run with Ctrl-C, as shells report an interrupted command.
     Interrupted = 130,
 }
 
@@ -40,7 +40,7 @@ pub const CAUSES: [(u8, &str); 6] = [
         Exit::MissingProgram as u8,
         "a required program is missing or failed: `claude`, `git`, `tmux`, a hook",
     ),
-    (Exit::Interrupted as u8, "Ctrl-C paused `ralph run` or `ralph build`"),
+    (Exit::Interrupted as u8, "you ended a run with Ctrl-C"),
 ];
 
 impl From<Exit> for ExitCode {
@@ -89,7 +89,7 @@ pub(crate) fn must_exist(file: &Path) -> anyhow::Result<()> {
 pub(crate) fn report(error: &anyhow::Error) -> Exit {
     // Ignore a failed write: there is nowhere else to report it. The text is sanitized because a
     // cause may quote a path, or git's words about a branch.
-    screen::tell(&format!("ralph: {}", screen::visible_lines(&format!("{error:#}"))));
+    screen::error(&screen::visible_lines(&format!("{error:#}")));
     of(error)
 }
 

@@ -44,6 +44,12 @@ fn narrow(number: u64) -> Result<u32, String> {
     u32::try_from(number).map_err(|error| error.to_string())
 }
 
+/// Parses a count that may be 0, which each command interprets for itself.
+pub(crate) fn from_zero(text: &str) -> Result<u32, String> {
+    let refusal = |_| format!("needs a whole number from 0 to 10000 in plain digits, not `{text}`");
+    if text == "0" { Ok(0) } else { max_iterations(text).map_err(refusal) }
+}
+
 /// Parses any other count, by the same rule.
 pub(crate) fn count(text: &str) -> Result<u32, String> {
     const MOST: u32 = 100_000;

@@ -45,11 +45,12 @@ pub(crate) fn read(here: &Here, name: &str) -> Result<ImportedPlan> {
         Some(format) => of_another_tool(here, (name, &text), format),
         None => of_ours(name, &text).map(|plan| ImportedPlan { plan, file: None, notes: vec![] }),
     };
-    let read =
-        read.map_err(|problems| refused_plan(problems.iter().map(ToString::to_string).collect()))?;
+    let read = read.map_err(|problems| {
+        refused_plan(name, problems.iter().map(ToString::to_string).collect())
+    })?;
     // Only the plan's own criteria can cause this error; those of the project are checked later.
     let lacking = begin::cannot_start(&read.plan.criteria, &here.root);
-    if lacking.is_empty() { Ok(read) } else { Err(refused_plan(lacking)) }
+    if lacking.is_empty() { Ok(read) } else { Err(refused_plan(name, lacking)) }
 }
 
 fn of_another_tool(
@@ -87,10 +88,11 @@ fn of_ours(file: &str, text: &str) -> Result<Plan, Vec<Problem>> {
     Ok(Plan { tasks, ..Plan::default() })
 }
 
-fn refused_plan(problems: Vec<String>) -> anyhow::Error {
+fn refused_plan(name: &str, problems: Vec<String>) -> anyhow::Error {
     problems.iter().for_each(|problem| screen::tell(&visible(problem)));
     let count = counted(problems.len(), "problem", "problems");
-    refused(Exit::No, format!("the plan has {count}; nothing was imported"))
+    let plan = if name == "-" { "the plan".to_owned() } else { format!("`{}`", visible(name)) };
+    refused(Exit::No, format!("{plan} has {count}; nothing was imported"))
 }
 
 /// Refuses a plan while a loop runs in the project: the user may mean the running loop. A session's

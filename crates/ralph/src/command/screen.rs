@@ -67,6 +67,17 @@ pub(crate) fn tell(text: &str) {
     let _ = writeln!(std::io::stderr(), "{shown}");
 }
 
+/// Prints an error: after a red `error:` on a terminal, after our name elsewhere.
+pub(crate) fn error(text: &str) {
+    let is_shown = std::io::stderr().is_terminal() && colours_are_wanted();
+    let Some(columns) = alt_screen::columns_of_errors().filter(|_| is_shown) else {
+        return tell(&format!("ralph: {text}"));
+    };
+    let shown = fitted(&format!("error: {}", harmless(text)), columns);
+    let rest = shown.strip_prefix("error:").unwrap_or(&shown);
+    let _ = writeln!(std::io::stderr(), "{}{rest}", painted("error:", Colour::Red));
+}
+
 /// Wraps sentences; an indented line is a row of a list and stays as it is.
 fn fitted(text: &str, columns: usize) -> String {
     let lines = text.lines().map(|line| match line.starts_with(' ') {

@@ -51,7 +51,7 @@ impl Account {
     /// Prints the introduction.
     pub(super) fn begin(style: Style, keep: bool) -> Account {
         tell!("A Ralph loop in a scratch repository: real hooks, scripted agent.");
-        tell!("1/5: iteration 1 of at most 5. --ac: criterion=command that shows it.\n");
+        tell!("1/5: continued once, of at most 5 times. --ac: criterion=command that shows it.\n");
         Account { style, keep, position: String::new(), done: Vec::new() }
     }
 

@@ -25,7 +25,7 @@ use crate::runs::parallel::held_by_client;
 use crate::runs::worker::RoundOrder;
 use anyhow::Result;
 use events::Answer;
-use ralph_core::modes::build::{self as rules, NextBuildStep, RoundFacts};
+use ralph_core::modes::build::{self as rules, ENDED, NextBuildStep, RoundFacts};
 use ralph_core::state::{EndingKind, LoopState, PauseCause, PlanFile, TaskStatus};
 use ralph_core::text::truncate::bounded;
 use ralph_core::views::messages;
@@ -43,9 +43,6 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// The journal's word for the end of a round.
-pub(crate) const ENDED: &str = "round ended";
 
 /// Maximum length of a model's last words in the journal, in UTF-16 units.
 const LAST_WORDS: usize = 300;
@@ -300,7 +297,7 @@ impl<'a> Builder<'a> {
                 let attempts = match commit.attempts.is_empty() {
                     true => String::new(),
                     false => {
-                        format!(", whose git hooks were bounded: {}", commit.attempts.join("; "))
+                        format!(" (in the sandbox: {})", commit.attempts.join("; "))
                     }
                 };
                 Ok(format!("; commit {}{attempts}", commit.id))
@@ -354,7 +351,10 @@ impl<'a> Owner<'a> for Builder<'a> {
                 let order = RoundOrder::new(round, &self.order.client.policy(), &alone);
                 self.show()?;
                 let state = engine::last_state(self.runner.here, self.order.file)?;
-                let of = format!("of {}", self.most_rounds(&state));
+                let of = match self.order.rounds {
+                    0 => String::new(),
+                    most => format!("of {most}"),
+                };
                 let started = self.runner.start(&session, (&label, &of), &order);
                 started.inspect_err(|_| self.could_not_start(&session))?;
                 let task = rules::task_of_round(&state);
@@ -388,6 +388,9 @@ impl<'a> Owner<'a> for Builder<'a> {
         }
         let used = used(&came);
         let label = self.runner.screen.label(session);
+        if ended.told.is_empty() {
+            ended.told = "no criterion is set".to_owned();
+        }
         let became = format!("{label}: {}{kept} ({used})", ended.told);
         let noted = format!("round {}: {noted}", self.number);
         self.runner.show_end(session, &became, &noted, &came);

@@ -5,7 +5,7 @@ use super::client::{self, ClientRound, Policy, Preflight, RoundOutcome, RoundRes
 use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
-use crate::command::{client_version, number, screen};
+use crate::command::{client_version, screen};
 use anyhow::Result;
 use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::build;
@@ -134,7 +134,9 @@ impl ClientOptions {
             let message = format!("{}; {}", preflight.reason(), remedy(preflight.remedy));
             return Err(refused(Exit::No, message));
         }
-        screen::tell(&format!("permission mode: {}", screen::visible(&preflight.mode)));
+        let bounds = self.bounds(here).map(|bounds| bounds.lines().to_vec());
+        let mode = vec![format!("permission mode: {}", preflight.mode)];
+        screen::tell(&screen::visible(&[mode, bounds.unwrap_or_default()].concat().join("; ")));
         for line in preflight.lines() {
             screen::tell(&screen::visible(&line));
         }
@@ -156,12 +158,9 @@ impl ClientOptions {
         Err(refused(Exit::MissingProgram, message))
     }
 
-    /// Prints what the commands of the run can write, cannot read and can reach.
+    /// Prints what the user might take for granted of the bounds, and is otherwise.
     fn tell_bounds(&self, here: &Here, mode: &str) {
         let Some(bounds) = self.bounds(here) else { return };
-        for line in bounds.lines() {
-            screen::tell(&screen::visible(&line));
-        }
         if client::sandbox::bounds(here, &here.root) != *bounds {
             screen::tell(
                 "these are the bounds of the loop's start; changed settings count for a new loop",
@@ -230,7 +229,13 @@ fn need(denial: &Denial) -> Need {
 /// The user's own command line with the mode that would work.
 fn remedy(mode: Option<&str>) -> String {
     let Some(mode) = mode else { return "change that rule first".to_owned() };
-    format!("type `{}`", with_mode(&typed(), mode))
+    let typed = format!("type `{}`", with_mode(&typed(), mode));
+    match mode {
+        "bypassPermissions" => format!(
+            "allow it in `permissions.allow`, or {typed}, with which no call is checked any more"
+        ),
+        _ => typed,
+    }
 }
 
 /// What the user typed after `ralph`.
@@ -267,14 +272,6 @@ pub(crate) fn show(round: &ClientRound) -> Result<()> {
 pub(crate) fn logs(here: &Here, command: &str) -> PathBuf {
     let name = format!("{}-{command}-{}", clock::compact(here.now), std::process::id());
     here.home.root().join("rounds").join(name)
-}
-
-/// Parses a number of rounds. Accepts 0, which each command interprets for itself.
-pub(crate) fn count(text: &str) -> Result<u32, String> {
-    match text {
-        "0" => Ok(0),
-        text => number::max_iterations(text),
-    }
 }
 
 /// Why no other round starts after this one; `None` if the next may start.
@@ -327,9 +324,9 @@ pub(crate) fn with_notices(told: &str, came: &RoundResult) -> String {
     bounded(&[vec![told.to_owned()], came.notices()].concat().join("; "), TOLD)
 }
 
-/// The error of a run that ended early.
-pub(crate) fn broke_off(what: String) -> anyhow::Error {
-    refused(Exit::MissingProgram, what)
+/// The error of a run that ended early: by Ctrl-C, or since the client or a limit broke it off.
+pub(crate) fn broke_off(by_user: bool, what: String) -> anyhow::Error {
+    refused(if by_user { Exit::Interrupted } else { Exit::MissingProgram }, what)
 }
 
 #[cfg(test)]

@@ -60,7 +60,6 @@ pub(crate) fn all(plan: &OrchestrationRun<'_>, interrupts: &Interrupts) -> Resul
         command: "session run",
         members: "agents",
         ended: "call ended",
-        interrupted: Exit::MissingProgram,
         failed: Exit::MissingProgram,
     };
     let watched = [plan.file.folder(), &inputs];

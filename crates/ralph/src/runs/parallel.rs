@@ -56,7 +56,6 @@ pub(crate) fn all(plan: &ParallelRun<'_>, interrupts: &Interrupts) -> Result<Exi
         command: "parallel run",
         members: "workers",
         ended: "worker ended",
-        interrupted: Exit::MissingProgram,
         failed: Exit::MissingProgram,
     };
     let watched = [plan.file.folder()];

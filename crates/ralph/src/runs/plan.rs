@@ -153,11 +153,12 @@ impl Planner<'_> {
         let used = run.runner.used().unwrap_or_default();
         let PlanRounds { number, failed, idle, stops, .. } = run;
         let asked = (number < self.rounds).then(|| "as you asked".to_owned());
+        let by_user = run.runner.was_asked();
         if let Some(why) = stops.or(asked) {
-            return Err(options::broke_off(format!(
-                "planning ended after round {number} of {}: {why}",
-                self.rounds
-            )));
+            return Err(options::broke_off(
+                by_user,
+                format!("planning ended after round {number} of {}: {why}", self.rounds),
+            ));
         }
         match (failed, idle) {
             (0, _) => {
@@ -172,11 +173,14 @@ impl Planner<'_> {
                 let message = format!("{failed} of {rounds} stored no tasks: {why}");
                 Err(refused(Exit::No, message))
             }
-            (failed, None) => Err(options::broke_off(format!(
-                "{failed} of {} failed; their logs are in {}",
-                counted(self.rounds as usize, "round", "rounds"),
-                self.logs.display()
-            ))),
+            (failed, None) => Err(options::broke_off(
+                false,
+                format!(
+                    "{failed} of {} failed; their logs are in {}",
+                    counted(self.rounds as usize, "round", "rounds"),
+                    self.logs.display()
+                ),
+            )),
         }
     }
 

@@ -126,7 +126,7 @@ impl<'a> Owner<'a> for Driver<'a> {
                 GateOutcome::GoesOn => return Ok(Then::Again),
                 GateOutcome::Over => RunEnd::Over,
                 GateOutcome::Left => {
-                    RunEnd::rest(PauseCause::Person, "nobody has decided yet", Exit::No)
+                    RunEnd::rest(PauseCause::Person, "nobody has decided yet", Exit::Interrupted)
                 }
             },
         };

@@ -105,7 +105,6 @@ pub(crate) fn ask(
     let words = Words {
         command: KIND,
         members: "reviewers",
-        interrupted: Exit::Interrupted,
         failed: Exit::MissingProgram,
         ended: "review ended",
     };

@@ -77,13 +77,8 @@ pub(crate) struct SharedOrder<'a> {
 /// # Errors
 /// When this machine's loop cannot be read or written. No process that the run started is alive then.
 pub(crate) fn take_part(order: &SharedOrder<'_>, interrupts: &Interrupts) -> Result<Exit> {
-    let words = Words {
-        command: COMMAND,
-        members: "workers",
-        ended: "worker ended",
-        interrupted: Exit::Interrupted,
-        failed: Exit::No,
-    };
+    let words =
+        Words { command: COMMAND, members: "workers", ended: "worker ended", failed: Exit::No };
     let watched = [order.file.folder()];
     engine::run(SharedRun {
         order,

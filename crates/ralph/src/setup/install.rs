@@ -17,6 +17,7 @@ mod statusline;
 
 use crate::command::client_version;
 use crate::command::exit::{Exit, refused};
+use crate::command::number;
 use crate::setup::doctor::path;
 use crate::setup::places::InstallPaths;
 use crate::setup::tell::tell;
@@ -25,17 +26,19 @@ use extras::{BLOCK_CAP, Extra, Extras, WorkerBase};
 use files::{Fate, ShippedFile};
 use jiff::Zoned;
 use merge::{Merged, SettingsChange};
+use ralph_core::modes::refine::unified;
 use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::registration::{HOOK_EXECUTABLES, settings_hooks};
 use ralph_core::protocol::sandbox::EXCLUDED;
 use ralph_core::shell::quoted;
 use ralph_core::text::hex;
+use ralph_core::text::plural::counted;
 use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::project::user_files::{self, TextFile};
 use ralph_io::{git::worker_base, project, store::atomic};
 use record::{Copied, Install, InstallRecord};
 use scope::{InstallScope, Naming, ScopeArgs};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 
@@ -48,7 +51,7 @@ pub(crate) struct Args {
     #[arg(long)]
     dry_run: bool,
     /// Also set the client's limit of blocked stops in a row (0: no limit)
-    #[arg(long, value_name = "N", conflicts_with = "plugin")]
+    #[arg(long, value_name = "N", value_parser = number::from_zero, allow_hyphen_values = true, conflicts_with = "plugin")]
     block_cap: Option<u32>,
     /// Also change a setting of the client
     #[arg(long, value_name = "EXTRA", conflicts_with = "plugin")]
@@ -78,8 +81,6 @@ struct InstallPlan {
     settings: TextFile,
     merged: Merged,
     before: Option<String>,
-    /// The extras that the user asked for.
-    wanted: Extras,
     /// The extras that belong to Ralph after the installation.
     extras: Extras,
     /// The user's own value of the workers' base, which is kept although Ralph was asked to set
@@ -132,7 +133,9 @@ fn install(args: &Args, may_ask: MayAsk) -> Result<Exit> {
         plugin::copy_programs(&places.running, &places.executables, args.dry_run)?;
     }
     if args.dry_run {
-        tell!("{}", serde_json::to_string_pretty(&wanted_text(&plan))?);
+        let before = plan.settings.text.as_deref().unwrap_or_default();
+        let name = plan.scope.settings.display().to_string();
+        tell!("{}", unified((&name, before), (&name, &plan.merged.text)));
         return Ok(Exit::Done);
     }
     let changed = plan.will_change();
@@ -267,7 +270,6 @@ fn gather(
         settings,
         merged,
         before,
-        wanted: extras,
         extras: recorded,
         kept_base,
         retired: files::retired(ours),
@@ -295,7 +297,17 @@ fn describe(plan: &InstallPlan, dry_run: bool) {
     let settings = plan.scope.settings.display();
     tell!("{}: settings `{settings}`", plan.scope.name);
     let (would, wrote) = if dry_run { ("would ", "write") } else { ("", "wrote") };
-    for (what, events) in summary(&plan.merged.changes) {
+    let is_added = |change: &&SettingsChange| matches!(change, SettingsChange::Added(_));
+    let (added, others): (Vec<&SettingsChange>, Vec<&SettingsChange>) =
+        plan.merged.changes.iter().partition(is_added);
+    if !added.is_empty() {
+        let registered = serde_json::to_value(settings_hooks(plan.scope.naming.location()));
+        let events = registered.unwrap_or_default();
+        let hooks = events.as_object().map_or(0, |events| events.values().map(hooks_of).sum());
+        let hooks = counted(hooks, "hook", "hooks");
+        tell!("  {would}register {hooks} in {}", counted(added.len(), "event", "events"));
+    }
+    for (what, events) in summary(&others.into_iter().cloned().collect::<Vec<_>>()) {
         tell!("  {would}{what}: {events}");
     }
     if plan.merged.changes.is_empty() {
@@ -304,11 +316,19 @@ fn describe(plan: &InstallPlan, dry_run: bool) {
     if let Some(value) = &plan.kept_base {
         tell!("  kept your `worktree.baseRef`: {value}");
     }
+    for (folder, one, many) in [("skills/", "skill", "skills"), ("agents/", "agent", "agents")] {
+        let is_written = |(target, fate): &&(ShippedFile, Fate)| {
+            target.name.starts_with(folder) && matches!(fate, Fate::Write | Fate::Update)
+        };
+        let n = plan.files.iter().filter(is_written).count();
+        if n > 0 {
+            tell!("  {would}{wrote} {}", counted(n, one, many));
+        }
+    }
     for (target, fate) in &plan.files {
         let name = target.name;
         match fate {
-            Fate::Write => tell!("  {would}{wrote} {name}"),
-            Fate::Update => tell!("  {would}{wrote} {name}, over an older text of Ralph"),
+            Fate::Write | Fate::Update => {}
             Fate::Current | Fate::Linked => {}
             Fate::Keep => tell!(
                 "  kept {name}: edited, or not from Ralph; move `{}` away and install again to replace it",
@@ -320,6 +340,12 @@ fn describe(plan: &InstallPlan, dry_run: bool) {
         let done = if dry_run { "would remove" } else { "removed" };
         tell!("  {done} `{}`, which Ralph no longer has", path.display());
     }
+}
+
+/// The hooks of an event, in all its groups.
+fn hooks_of(groups: &Value) -> usize {
+    let groups = groups.as_array().into_iter().flatten();
+    groups.map(|group| group["hooks"].as_array().map_or(0, Vec::len)).sum()
 }
 
 /// Groups changes of one kind on one line.
@@ -355,25 +381,6 @@ pub(crate) fn summary(changes: &[SettingsChange]) -> Vec<(&'static str, String)>
         }
     }
     lines
-}
-
-fn wanted_text(plan: &InstallPlan) -> Value {
-    let extras = &plan.wanted;
-    let hooks = serde_json::to_value(settings_hooks(plan.scope.naming.location()));
-    let mut text = json!({ "hooks": hooks.unwrap_or_default() });
-    if let Some(cap) = extras.block_cap {
-        text["env"] = json!({ BLOCK_CAP: cap.to_string() });
-    }
-    if let Some(base) = extras.worker_base {
-        text["worktree"] = json!({ "baseRef": base.as_str() });
-    }
-    if extras.lets_ralph_out {
-        text["sandbox"] = json!({ "excludedCommands": [EXCLUDED] });
-    }
-    if let Some(line) = &extras.statusline {
-        text["statusLine"] = statusline::shown(line);
-    }
-    text
 }
 
 fn carry_out(plan: InstallPlan) -> Result<Install> {
@@ -450,7 +457,7 @@ fn advice(scope: &InstallScope, places: &InstallPaths) -> String {
             places.typed().display()
         ),
         _ => {
-            let next = "run `ralph doctor` to check the installation; then type /ralph \"what to do\" in Claude Code";
+            let next = "run `ralph doctor` to check the installation; then type /ralph \"what to do\" in Claude Code\nundo: `ralph uninstall`";
             let path = path::advice(places);
             [path.as_deref(), Some(next)].into_iter().flatten().collect::<Vec<_>>().join("\n")
         }

@@ -5,6 +5,7 @@
 use super::FLAGS;
 use crate::shell::vacuous::Vacuous;
 use crate::state::LimitFlag;
+use crate::text::nearest::nearest;
 use std::fmt;
 
 /// Why the arguments were refused.
@@ -43,9 +44,12 @@ impl fmt::Display for ArgumentError {
         match self {
             ArgumentError::Unknown { flag } => write!(
                 to,
-                "unknown flag `{flag}`; the flags are {}. If it belongs to the task, put the task \
+                "unknown flag `{flag}`; {}. If it belongs to the task, put the task \
                  in quotes or `--` before it",
-                FLAGS.join(", ")
+                match nearest(flag, &FLAGS) {
+                    Some(meant) => format!("type `{meant}`"),
+                    None => format!("the flags are {}", FLAGS.join(", ")),
+                }
             ),
             ArgumentError::Misspelled { typed, flag } => {
                 write!(to, "`{typed}` is not a flag; write `{flag}`, with two hyphens")

@@ -78,7 +78,7 @@ impl ModeRules for Orchestration {
         StateView::document(state)
     }
 
-    fn resume_command(&self) -> &'static str {
+    fn resume_command(&self, _state: &LoopState) -> &'static str {
         "/ralph-v2"
     }
 

@@ -80,7 +80,7 @@ impl ModeRules for Ralplan {
         Some(Path::new(&state.project_root).join(MIRROR))
     }
 
-    fn resume_command(&self) -> &'static str {
+    fn resume_command(&self, _state: &LoopState) -> &'static str {
         "/ralplan"
     }
 

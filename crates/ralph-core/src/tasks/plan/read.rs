@@ -27,8 +27,9 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
         false => block(text).map(|block| block.text).or_else(whole),
     };
     let Some(json) = json else {
-        return Err("there is no plan here; write a JSON object, or a Markdown document with one \
-                    in a ```json block"
+        return Err("there is no plan here: a plan is Markdown with checkboxes (`- [ ] TASK`), \
+                    `prd.json`, `fix_plan.md`, or a JSON object, alone or in a ```json block of \
+                    a Markdown document, as `/ralplan` writes it"
             .to_owned());
     };
     match serde_json::from_str(&json) {

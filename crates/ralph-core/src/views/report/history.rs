@@ -109,8 +109,8 @@ pub(super) fn of(state: &LoopState, lines: &[ReportLine], now: &[ReceiptStatus])
         let mut looked = BTreeMap::new();
         turn.lines.iter().for_each(|line| look(line, &mut known, &mut looked));
         let Some(number) = turn.number else { continue };
-        let tree =
-            turn.lines.last().and_then(ReportLine::stop).and_then(|stop| stop.seen.tree.clone());
+        let stop = turn.lines.iter().rev().find_map(ReportLine::stop);
+        let tree = stop.and_then(|stop| stop.seen.tree.clone());
         let cell = |one: &&Criterion| cell(&one.id, &known, looked.contains_key(&one.id), &tree);
         moments.push(number.to_string());
         columns.push(shown.iter().map(cell).collect());

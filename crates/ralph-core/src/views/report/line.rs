@@ -1,6 +1,7 @@
 //! A line of the journal, parsed for a report.
 
 use crate::guard;
+use crate::modes::build;
 use crate::stop;
 use crate::text::token::CompletionRequest;
 use jiff::Timestamp;
@@ -74,6 +75,11 @@ impl ReportLine {
         self.decision == "ended"
     }
 
+    /// True for the end of a round of a fresh client.
+    pub(super) fn is_round(&self) -> bool {
+        self.decision == build::ENDED
+    }
+
     /// True for a completion request that was refused.
     pub(super) fn refuses_completion(&self) -> bool {
         self.goes_on()
@@ -82,7 +88,7 @@ impl ReportLine {
 
     /// The results of a run of the criteria: each id with its status.
     pub(super) fn verified(&self) -> impl Iterator<Item = (&str, &str)> {
-        let is_run = self.event == "ralph verify";
+        let is_run = self.event == "ralph verify" || self.is_round();
         let members = self.seen.as_object().filter(|_| is_run).into_iter().flatten();
         members.filter_map(|(id, word)| Some((id.as_str(), word.as_str()?)))
     }

@@ -233,7 +233,7 @@ fn history(report: &Report) -> String {
             write!(table, "\n| {} | {} |", text(&row.id), cells.collect::<Vec<_>>().join(" | "));
     }
     table += "\n\n✅ holds, ☑️ passed when it was last run, ❌ does not hold, ⚠️ stale, · not run";
-    folded("Criteria at the end of each iteration", &table)
+    folded("Criteria at the end of each turn or round", &table)
 }
 
 fn tasks(report: &Report) -> String {

@@ -189,14 +189,14 @@ fn checkpoint(state: &LoopState) -> String {
 fn gauges(seen: &LoopSeen<'_>, took_ms: u64, until: Timestamp) -> Vec<Gauge> {
     let state = seen.state;
     let mut gauges = Vec::new();
-    let (part, whole) = match state.ralplan() {
-        Some(plan) => (plan.iteration, plan.max_iterations),
-        None => (state.iteration, state.max_iterations),
+    let (part, whole, label) = match state.ralplan() {
+        Some(plan) => (plan.iteration, plan.max_iterations, "Rejections"),
+        None if state.rounds > 0 => (state.rounds, state.max_iterations, "Rounds"),
+        // The last turn does not continue the loop.
+        None if state.ending.is_some() => (state.iteration + 1, state.max_iterations + 1, "Turns"),
+        None => (state.iteration, state.max_iterations, "Continued"),
     };
-    gauges.push(Gauge {
-        label: if state.ralplan().is_some() { "Rejections" } else { "Iterations" },
-        ..bounded(part.into(), whole.into(), grouped)
-    });
+    gauges.push(Gauge { label, ..bounded(part.into(), whole.into(), grouped) });
     let standings = seen.standings();
     if !standings.is_empty() {
         let holding = standings.iter().filter(|one| one.is_met()).count();

@@ -135,10 +135,10 @@ fn cards(report: &Report) -> Markup {
         }
         @if !report.rounds.all.is_empty() { (card("Rounds", &measured, rounds(report))) }
         @if !report.history.rows.is_empty() {
-            (card("Criteria over time", "at the end of each iteration", history(report)))
+            (card("Criteria over time", "at the end of each turn or round", history(report)))
         }
         @if !report.tasks.is_empty() { (card("Tasks", &tasks_summary(report), tasks(report))) }
-        @if !report.spent.is_empty() { (card("Time and tokens", "by iterations", spent(report))) }
+        @if !report.spent.is_empty() { (card("Time and tokens", "by turns or rounds", spent(report))) }
         @if !report.trouble.is_empty() {
             (card("In the way", "", html! {
                 div.troubles { @for one in &report.trouble { (trouble(one)) } }
@@ -327,7 +327,7 @@ fn history(report: &Report) -> Markup {
     html! {
         (wide("Criteria over time", table))
         p.key { @for (worth, looked, said) in key { span { (sign_of_worth(worth, looked)) (said) } } }
-        (left_out(history.n_moments_left_out, "earlier iteration is", "earlier iterations are"))
+        (left_out(history.n_moments_left_out, "earlier turn is", "earlier turns are"))
         (left_out(history.n_rows_left_out, "criterion is", "criteria are"))
     }
 }
@@ -421,7 +421,7 @@ fn spent(report: &Report) -> Markup {
             li.head { span {} span { "time" } @if most > 0 { span { "tokens" } } }
             @for one in shown { (measures(one, longest, most)) }
         }
-        (left_out(n_left_out, "earlier iteration is", "earlier iterations are"))
+        (left_out(n_left_out, "earlier turn is", "earlier turns are"))
         @if !report.tokens.is_empty() {
             dl.kinds {
                 @for (label, n) in &report.tokens { div { dt { (label) } dd { (grouped(*n)) } } }

@@ -41,7 +41,10 @@ pub(super) fn of(lines: &[ReportLine], began: Timestamp) -> Vec<Spent> {
         .map(|turn| {
             let until = turn.lines.last().map_or(since, |line| line.at);
             let sum = turn.lines.iter().rev().find_map(ReportLine::stop);
-            let sum = sum.map(|stop| stop.before.usage.total());
+            let mut sum = sum.map(|stop| stop.before.usage.total());
+            if let Some(tokens) = turn.lines.last().and_then(|line| line.seen["tokens"].as_u64()) {
+                sum = Some(used + tokens);
+            }
             let spent = Spent {
                 title: timeline::title(turn),
                 short: timeline::short(turn),

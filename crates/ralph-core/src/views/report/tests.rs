@@ -162,7 +162,7 @@ fn each_iteration_has_its_time_and_its_tokens() {
         report.spent.iter().map(|one| format!("{}: {}", one.title, one.sum())).collect();
     assert_eq!(
         sums,
-        ["Iteration 1: 1 min, 1,000 tokens", "Iteration 2: 2 min, 1,500 tokens", "Under way: 20 s"]
+        ["Turn 1: 1 min, 1,000 tokens", "Turn 2: 2 min, 1,500 tokens", "Under way: 20 s"]
     );
     let steps: Vec<&str> =
         report.timeline.iter().flat_map(|turn| &turn.steps).map(|step| &*step.what).collect();

@@ -1,4 +1,4 @@
-//! The events by iteration: each decision with its reason, and all other details folded.
+//! The events by turn: each decision with its reason, and all other details folded.
 
 use super::line::{LineRecord, ReportLine};
 use super::spent::Spent;
@@ -13,38 +13,44 @@ const MOST_STEPS: usize = 300;
 /// Details shown per decision.
 const MOST_ROWS: usize = 12;
 
-/// The journal lines of one iteration.
+/// The journal lines of one turn, or of one round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct TimelineLines<'a> {
-    /// Number of the iteration, from 1; `None` if its last stop did not continue the loop.
+    /// Number of the turn or round, from 1; `None` if its last stop did not continue the loop.
     pub(super) number: Option<usize>,
     pub(super) title: &'static str,
     pub(super) lines: &'a [ReportLine],
 }
 
-/// Splits the journal after each stop that counts an iteration and after the end of the loop.
+/// Splits the journal after each stop that continues the loop, after each round, and after the end.
 pub(super) fn turns(lines: &[ReportLine]) -> Vec<TimelineLines<'_>> {
-    let (mut number, mut is_over) = (0, false);
-    let pieces = lines.split_inclusive(|line| line.goes_on() || line.ends());
+    let (mut turns, mut rounds, mut is_over) = (0, 0, false);
+    let is_last = |line: &ReportLine| line.goes_on() || line.is_round() || line.ends();
+    let pieces = lines.split_inclusive(is_last);
     pieces
         .map(|lines| {
             let last = lines.last();
             if last.is_some_and(ReportLine::goes_on) {
-                number += 1;
-                return TimelineLines { number: Some(number), title: "Iteration", lines };
+                turns += 1;
+                return TimelineLines { number: Some(turns), title: "Turn", lines };
+            }
+            if last.is_some_and(ReportLine::is_round) {
+                rounds += 1;
+                return TimelineLines { number: Some(rounds), title: "Round", lines };
             }
             let title = match last.is_some_and(ReportLine::ends) {
+                true if rounds > 0 => "The end",
                 true => "Last turn",
                 false if is_over => "Afterwards",
                 false => "Under way",
             };
-            is_over = is_over || title == "Last turn";
+            is_over = is_over || last.is_some_and(ReportLine::ends);
             TimelineLines { number: None, title, lines }
         })
         .collect()
 }
 
-/// The title of an iteration.
+/// The title of a turn.
 pub(super) fn title(turn: &TimelineLines<'_>) -> String {
     turn.number.map_or_else(|| turn.title.to_owned(), |n| format!("{} {n}", turn.title))
 }
@@ -53,13 +59,13 @@ pub(super) fn title(turn: &TimelineLines<'_>) -> String {
 pub(super) fn short(turn: &TimelineLines<'_>) -> String {
     match (turn.number, turn.title) {
         (Some(number), _) => number.to_string(),
-        (None, "Last turn") => "end".to_owned(),
+        (None, "Last turn" | "The end") => "end".to_owned(),
         (None, "Under way") => "now".to_owned(),
         (None, title) => title.to_owned(),
     }
 }
 
-/// All iterations, oldest first, and the number of decisions left out.
+/// All turns, oldest first, and the number of decisions left out.
 pub(super) fn of(lines: &[ReportLine], spent: &[Spent]) -> (Vec<ReportTurn>, usize) {
     let n_left_out = lines.len().saturating_sub(MOST_STEPS);
     let mut to_skip = n_left_out;

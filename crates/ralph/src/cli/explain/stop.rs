@@ -206,10 +206,10 @@ fn workers(seen: &StopInputs) -> String {
 fn budgets(state: &LoopState, seen: &StopInputs) -> String {
     let minutes = state.worked_seconds(seen.now) / 60;
     let mut text = format!(
-        "{} of {} {}; {minutes} of {} min",
+        "continued {} of {} {}; {minutes} of {} min",
         state.iteration,
         state.max_iterations,
-        noun(state.max_iterations, "iteration", "iterations"),
+        noun(state.max_iterations, "time", "times"),
         state.limits.max_minutes,
     );
     match (state.usage.total(), state.limits.max_tokens) {

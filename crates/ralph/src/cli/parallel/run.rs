@@ -25,7 +25,7 @@ use ralph_io::{project::user_files, store::lifecycle};
 use std::path::PathBuf;
 
 const EXIT_CODES: &str = "Exit codes: 0 the loop is complete; 1 tasks are unfinished, the loop ended otherwise, or \
-    you must act; 4 the client failed or you interrupted it.";
+    you must act; 4 the client failed; 130 you interrupted it.";
 
 /// How many at once, and how the client is called.
 #[derive(Debug, clap::Args)]

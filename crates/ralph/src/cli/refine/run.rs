@@ -214,8 +214,9 @@ impl<'a> RefineSetup<'a> {
             refiner.name,
             refiner.logs.display()
         )));
-        let done = rounds_of(&refiner, wanted, &Interrupts::catch()?);
-        end(&refiner, done)
+        let interrupts = Interrupts::catch()?;
+        let done = rounds_of(&refiner, wanted, &interrupts);
+        end(&refiner, done, &interrupts)
     }
 
     fn open(&self) -> Result<Refinement> {
@@ -415,7 +416,7 @@ fn rounds_of(refiner: &Refiner<'_>, wanted: Rounds, interrupts: &Interrupts) -> 
     }
 }
 
-fn end(refiner: &Refiner<'_>, done: Result<RunEnd>) -> Result<Exit> {
+fn end(refiner: &Refiner<'_>, done: Result<RunEnd>, interrupts: &Interrupts) -> Result<Exit> {
     let tell = |event: NoticeEvent, text: &str| {
         if refiner.notifies {
             notice::give(refiner, &event, text);
@@ -429,7 +430,10 @@ fn end(refiner: &Refiner<'_>, done: Result<RunEnd>) -> Result<Exit> {
         }
         Ok(RunEnd::Rests(why)) => {
             tell(NoticeEvent::Paused, &format!("paused: {why}"));
-            Err(options::broke_off(format!("refinement is paused: {why}; {goes_on}")))
+            Err(options::broke_off(
+                interrupts.asked() != InterruptRequest::Nothing,
+                format!("refinement is paused: {why}; {goes_on}"),
+            ))
         }
         Ok(RunEnd::Said(outcome)) => {
             let document = session::document(&refiner.place)?;

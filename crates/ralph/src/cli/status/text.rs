@@ -14,9 +14,16 @@ use ralph_core::{evidence::pinned, modes::ralplan, tasks::graph, views::messages
 
 pub(super) fn describe(one: &LoopView, now: Timestamp) -> String {
     let state = &one.state;
-    let (what, position) = messages::what_and_where(state);
+    let (what, mut position) = messages::what_and_where(state);
+    let turns = messages::turns(state);
+    if state.ending.is_some() && !turns.is_empty() {
+        position = turns;
+    }
     let by_mode = state.is_running() || state.awaits_decision();
-    let mut phase = phrases::standing(state);
+    let mut phase = match one.cut() {
+        Some(_) => "interrupted".to_owned(),
+        None => phrases::standing(state),
+    };
     if what != "loop" && by_mode {
         phase = format!("{what}: {phase}");
     }
@@ -173,7 +180,8 @@ pub(in crate::cli) fn rows(one: &LoopView, now: Timestamp) -> Vec<(&'static str,
 /// A turn interrupted, for example by Esc; nothing else reports it before the next prompt.
 fn idle(one: &LoopView) -> String {
     one.cut().map_or_else(String::new, |cause| {
-        format!("{cause}; {} in its session continues", mode::of(&one.state.mode).resume_command())
+        let state = &one.state;
+        format!("{cause}; {} in its session continues", mode::of(&state.mode).resume_command(state))
     })
 }
 

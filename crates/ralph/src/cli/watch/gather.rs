@@ -45,6 +45,7 @@ pub(super) fn gather(here: &Here, all: bool, seen: &mut Vec<String>) -> Gathered
         let is_here = || project::identity(Path::new(&state.project_root)) == identity;
         (state.is_live() || state.phase == Phase::Planned) && (all || is_here())
     };
+    let mut has_own = false;
     let mut found = Gathered {
         loops: Vec::new(),
         unreadable: Vec::new(),
@@ -64,6 +65,7 @@ pub(super) fn gather(here: &Here, all: bool, seen: &mut Vec<String>) -> Gathered
         found.places.push(file.folder().to_owned());
         match state {
             Ok(state) if is_meant(&state) => {
+                has_own |= project::identity(Path::new(&state.project_root)) == identity;
                 if !seen.contains(&state.loop_id) {
                     seen.push(state.loop_id.clone());
                 }
@@ -73,7 +75,7 @@ pub(super) fn gather(here: &Here, all: bool, seen: &mut Vec<String>) -> Gathered
             Err(error) => found.unreadable.push(format!("{error:#}")),
         }
     }
-    if found.loops.is_empty() && ended.is_empty() {
+    if !has_own && ended.is_empty() {
         ended.extend(select_loop::last_ended(here).map(|found| (found.file, found.state)));
     }
     // Older loops have been on the page long enough.
@@ -185,7 +187,8 @@ fn at_work(state: &LoopState, now: jiff::Timestamp) -> String {
 fn bars(state: &LoopState) -> Vec<Bar> {
     let (label, used, most) = match state.ralplan() {
         Some(plan) => ("rejections", plan.iteration, plan.max_iterations),
-        None => ("iterations", state.iteration, state.max_iterations),
+        None if state.rounds > 0 => ("rounds", state.rounds, state.max_iterations),
+        None => ("continued", state.iteration, state.max_iterations),
     };
     let mut bars = vec![Bar { label, used: used.into(), most: most.into() }];
     if let Some(most) = state.limits.max_tokens {

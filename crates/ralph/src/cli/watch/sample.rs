@@ -64,7 +64,7 @@ pub(super) fn at_work() -> WatchedLoop {
             goes_on: true,
         }),
         bars: vec![
-            Bar { label: "iterations", used: 3, most: 25 },
+            Bar { label: "continued", used: 3, most: 25 },
             Bar { label: "tokens", used: 1_234_567, most: 5_000_000 },
             Bar { label: "stall", used: 1, most: 3 },
         ],

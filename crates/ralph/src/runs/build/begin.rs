@@ -5,6 +5,7 @@ use super::{BuildOrder, Builder, keep, prompt, round};
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::journal::note;
+use crate::command::number;
 use crate::command::screen;
 use crate::command::select_loop::{FoundLoop, LoopArgs};
 use crate::runs::client::{self, ClientRound};
@@ -40,7 +41,7 @@ pub(crate) struct RunOptions {
         short = 'n',
         value_name = "N",
         default_value = "0",
-        value_parser = options::count,
+        value_parser = number::from_zero,
         allow_hyphen_values = true
     )]
     rounds: u32,
@@ -55,7 +56,7 @@ pub(crate) struct RunOptions {
     /// Once the criteria hold, have fresh reviewers examine the changes
     #[arg(long)]
     review: bool,
-    /// Print one JSON object for each event
+    /// Print one JSON object for each event; not with --shared
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -22,6 +22,7 @@ use ralph_core::state::{EndingKind, LoopState, PauseCause};
 use ralph_core::stop::{self, progress};
 use ralph_core::tasks::graph;
 use ralph_core::text::truncate::bounded;
+use ralph_core::views::messages;
 use ralph_hooks::delegate::{self, Request};
 use ralph_io::process::clock;
 use ralph_io::process::interrupts::InterruptRequest;
@@ -252,7 +253,7 @@ impl Builder<'_> {
         });
         let Some(state) = counted.map_err(bad_state)? else { return Ok(String::new()) };
         engine::put_away(self.runner.here, self.order.file, &state)?;
-        Ok(holding(&state))
+        Ok(messages::holding(&state))
     }
 }
 

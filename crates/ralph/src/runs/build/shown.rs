@@ -34,20 +34,6 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The number of the last round that may begin, as far as it is known: the user's bound, that of
-    /// the loop, or one round for each open task.
-    pub(super) fn most_rounds(&self, state: &LoopState) -> u32 {
-        let summary = graph::summary(&state.task_graph, clock::now());
-        let open = u32::try_from(summary.total - summary.done).unwrap_or(u32::MAX);
-        let earlier = self.number.saturating_sub(1);
-        let more = match (self.order.rounds, open) {
-            (0, 0) => state.max_iterations.saturating_sub(state.iteration),
-            (0, open) => open,
-            (most, _) => return most,
-        };
-        earlier.saturating_add(more).max(self.number)
-    }
-
     /// Prints the events of a round that is over.
     pub(super) fn report(
         &self,

@@ -12,7 +12,10 @@ use ralph_core::tasks::graph;
 use ralph_core::text::plural::counted;
 use ralph_core::views::messages;
 use ralph_io::store::loop_file::{Loaded, LoopFile};
-use ralph_io::{process::clock, store::lifecycle, store::notice};
+use ralph_io::{process::clock, store::journal, store::lifecycle, store::notice};
+
+/// How many of the journal's last entries are searched for the end of the loop.
+const LOOKED_AT: usize = 20;
 
 /// The command that continues a run, unless the reason of its pause names another.
 pub(crate) fn goes_on(command: &str, why: &str) -> String {
@@ -34,8 +37,14 @@ pub(crate) fn run<'a, O: LoopOwner<'a>>(mut owner: O) -> Result<Exit> {
     let exit = finish(&mut owner, ended)?;
     let found = lifecycle::read(&owner.runner().here.home, file.clone()).ok().flatten();
     if let Some((file, Loaded { state, .. })) = &found
-        && state.ending.is_some()
+        && let Some(ending) = &state.ending
     {
+        let runner = owner.runner();
+        // A hook or a command that ended the loop has noted it.
+        if journal::last(file.folder(), LOOKED_AT).iter().all(|entry| entry.decision != "ended") {
+            let why = format!("{}: {}", ending.kind, ending.detail);
+            note(runner.here, file, state, (runner.words.command, "ended"), &why);
+        }
         // A hook in a client of this run cannot call the user: its child would end with the client.
         notice::call_at_end_of_run(file, state);
     }

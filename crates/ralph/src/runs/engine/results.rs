@@ -2,14 +2,16 @@
 
 use super::{ClientRunner, MemberExit, RunEnd, Words};
 use crate::command::exit::Exit;
-use crate::command::journal::note;
+use crate::command::journal::note_seen;
 use crate::command::screen::visible;
 use crate::runs::client::{RoundOutcome, RoundResult};
 use crate::runs::options::{self, ClientOptions};
 use crate::runs::worker::RoundMessage;
+use ralph_core::evidence::receipt;
 use ralph_core::state::{LoopState, PauseCause};
 use ralph_core::text::plural::{self, counted, lasted};
 use ralph_io::store::lifecycle;
+use serde_json::{Map, Value};
 
 impl<V> ClientRunner<'_, V> {
     pub(super) fn came(&mut self, name: &str, how: &str) -> MemberExit {
@@ -60,7 +62,7 @@ impl<V> ClientRunner<'_, V> {
         self.crashes = if has_crashed { self.crashes + 1 } else { 0 };
         if let Some((cause, why)) = options::rests(came, self.crashes) {
             let is_end = came.outcome == RoundOutcome::Ended;
-            let exit = if is_end { self.words.interrupted } else { self.words.failed };
+            let exit = if is_end { Exit::Interrupted } else { self.words.failed };
             self.stop(RunEnd::rest(cause, &why, exit));
         }
     }
@@ -117,6 +119,11 @@ impl<V> ClientRunner<'_, V> {
         let Some(Ok(Some((file, loaded)))) = found else { return };
         let why = options::with_notices(noted, came);
         let Words { command, ended, .. } = self.words;
-        note(self.here, &file, &loaded.state, (command, ended), &why);
+        let criteria = loaded.state.acceptance_criteria.iter();
+        let mut seen: Map<String, Value> = criteria
+            .map(|one| (one.id.clone(), receipt::standing(one, None).as_str().into()))
+            .collect();
+        seen.insert("tokens".to_owned(), came.tokens.total().into());
+        note_seen(self.here, &file, &loaded.state, (command, ended), (&why, seen.into()));
     }
 }

@@ -4,11 +4,11 @@ use super::RunEnd;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state};
 use crate::command::screen::local;
-use crate::runs::build;
 use crate::runs::screen::Screen;
 use crate::runs::worker::{self, RoundMessage, RoundOrder};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
+use ralph_core::modes::build as rules;
 use ralph_core::state::{EndingKind, LoopState, PauseCause, Phase, Tokens};
 use ralph_core::views::notice::NoticeEvent;
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
@@ -27,8 +27,6 @@ pub(crate) struct Words {
     pub(crate) command: &'static str,
     /// The word for its clients.
     pub(crate) members: &'static str,
-    /// The exit code after Ctrl-C.
-    pub(crate) interrupted: Exit,
     /// The exit code if the client fails for good.
     pub(crate) failed: Exit,
     /// The journal's word for the end of a client.
@@ -85,12 +83,9 @@ impl<'a, V> ClientRunner<'a, V> {
         command: &'static str,
     ) -> Result<Self> {
         let is_build = matches!(command, "run" | "build");
-        let (interrupted, failed) = match is_build {
-            true => (Exit::Interrupted, Exit::No),
-            false => (Exit::MissingProgram, Exit::MissingProgram),
-        };
-        let ended = build::ENDED;
-        let words = Words { command, members: "", ended, interrupted, failed };
+        let failed = if is_build { Exit::No } else { Exit::MissingProgram };
+        let ended = rules::ENDED;
+        let words = Words { command, members: "", ended, failed };
         let folder: Vec<&Path> = file.map(LoopFile::folder).into_iter().collect();
         let runner = Self::begin(here, interrupts, words, (Screen::one(), &folder))?;
         Ok(ClientRunner { file, ..runner })
@@ -256,8 +251,8 @@ impl<'a, V> ClientRunner<'a, V> {
         }
         self.asked = asked;
         self.crew.ask(asked);
-        let exit = self.words.interrupted;
-        self.stop(RunEnd::rest(PauseCause::Person, "ended by Ctrl-C", exit));
+        let end = RunEnd::rest(PauseCause::Person, "ended by Ctrl-C", Exit::Interrupted);
+        self.stop(end);
         match (self.is_many, asked) {
             (true, InterruptRequest::End) => {
                 self.screen.tell(&format!("ending all {}", self.words.members));

@@ -213,7 +213,9 @@ impl DriveState<'_> {
             _ => return,
         };
         if let Some(why) = options::stops(&came.outcome) {
-            self.runner.stop(OrchestrationEnd::rest(cause, &why, Exit::MissingProgram));
+            let by_user = cause == PauseCause::Person;
+            let exit = if by_user { Exit::Interrupted } else { Exit::MissingProgram };
+            self.runner.stop(OrchestrationEnd::rest(cause, &why, exit));
         }
     }
 }

@@ -37,7 +37,7 @@ impl<'a> LoopOwner<'a> for DriveState<'a> {
             proof = run_criteria(plan, interrupts, &state)?;
             if proof.is_none() {
                 let why = "ended by Ctrl-C";
-                return engine::rest(self, PauseCause::Person, why, Exit::MissingProgram);
+                return engine::rest(self, PauseCause::Person, why, Exit::Interrupted);
             }
         }
         let now = clock::now();
