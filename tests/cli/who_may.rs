@@ -127,7 +127,8 @@ fn a_refusal_names_what_a_person_types() {
         1,
         "",
         "ralph: `ralph trust` is for a person only while a loop is live in this session; a person \
-         can: give `ralph trust` in another terminal\n",
+         can: type `/ralph trust` in the session, or give `ralph trust` in another \
+         terminal\n",
     );
 }
 
