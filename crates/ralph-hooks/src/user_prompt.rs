@@ -94,8 +94,7 @@ const HELP: &str = "\n  \
 /ralph accept    accept changed criteria or tests, as the last refusal names them\n  \
 /ralph pause     pause after this turn (or type `ralph pause`)\n  \
 /ralph cancel    end the loop now (or type `ralph cancel`)\n  \
-/ralph steer X   tell the model something while it works\n  \
-/ralph trust, /ralph share, /ralph resume   as in a terminal\n  \
+/ralph steer X   tell the model something while it works; trust, share, resume: as in a terminal\n  \
 In a terminal: `ralph --help`, `ralph watch`";
 
 /// Pauses the loop at the end of a turn, where the client runs the command.
