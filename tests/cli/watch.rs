@@ -159,7 +159,7 @@ fn a_run_for_a_goal_is_shown_with_its_rounds_and_its_cost() {
         "make it",
         "paused",
         "cost         $0.50",
-        "round 1: 0 of 1 criterion holds",
+        "round 1: the criterion does not hold",
         "AC-1  failed",
     ] {
         screen.shows(part);

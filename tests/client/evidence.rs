@@ -102,7 +102,7 @@ fn only_the_token_alone_asks_and_what_it_asks_is_answered_by_the_criteria() {
     let refusal = "\
         <system-reminder>\n\
         Stop hook additional context: Ralph 5/25: completion refused, 0 of 1 criterion holds; next: \
-        fix AC-1 (done says yes): grep: done: No such file or directory\n\
+        fix grep -q yes done: grep: done: No such file or directory\n\
         </system-reminder>";
     assert_eq!(requests[10].news(), refusal);
     let details = "Completion was requested and is refused, because not everything holds:\n\
