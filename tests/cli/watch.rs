@@ -184,7 +184,7 @@ fn a_loop_is_shown_as_it_changes_and_does_what_the_keys_say() {
         "Understand time zones \\u{1b}[2J",
         "tool         Bash make it (for",
         "task         T-2 Write",
-        "iterations   [###...........................]  3 of 25",
+        "continued    [###...........................]  3 of 25",
         "minutes      [..............................]  0 of 480",
         "AC-1  passed      41 tests  the tests pass  `make test`",
         "AC-2  not run     it is quick",
