@@ -68,36 +68,32 @@ fn files_of_ralph_itself_are_no_progress() {
 }
 
 #[test]
-fn without_a_repository_a_stall_is_never_claimed() {
-    let world = World::without_repository();
-    world.start("--stall-limit 1 --max-iterations 4");
-    for _ in 0..4 {
+fn without_commits_or_a_repository_a_stall_and_a_move_are_told_apart() {
+    for has_repository in [false, true] {
+        let world = World::without_repository();
+        if has_repository {
+            world.git("init -q");
+        }
+        world.start("--stall-limit 2");
+        for n in 0..4 {
+            world.write("file", &n.to_string());
+            world.stop("x").goes_on();
+        }
         world.stop("x").goes_on();
+        world.stop("x").ends("Ralph: stalled: ");
     }
-    world.stop("x").ends("Ralph: stopped after ");
 }
 
 #[test]
-fn without_commits_a_stall_and_a_move_are_told_apart() {
-    let world = World::without_repository();
-    world.git("init -q");
-    world.start("--stall-limit 2");
-    for n in 0..4 {
+fn without_git_on_the_path_the_files_themselves_show_a_stall() {
+    let mut world = World::looping("--stall-limit 2");
+    fs::create_dir(world.root().join("empty")).unwrap();
+    let empty = world.root().join("empty").display().to_string();
+    world.set("PATH", &empty);
+    for n in 0..3 {
         world.write("file", &n.to_string());
         world.stop("x").goes_on();
     }
     world.stop("x").goes_on();
     world.stop("x").ends("Ralph: stalled: ");
-}
-
-#[test]
-fn without_git_on_the_path_the_loop_goes_on_and_claims_no_stall() {
-    let mut world = World::looping("--stall-limit 1 --max-iterations 3");
-    fs::create_dir(world.root().join("empty")).unwrap();
-    let empty = world.root().join("empty").display().to_string();
-    world.set("PATH", &empty);
-    for _ in 0..3 {
-        world.stop("x").goes_on();
-    }
-    world.stop("x").ends("Ralph: stopped after ");
 }
