@@ -91,8 +91,10 @@ fn a_task_that_no_round_closes_is_given_up_and_the_loop_waits_for_a_person() {
 
 #[test]
 fn rounds_are_counted_and_the_next_build_goes_on() {
-    let world =
-        world(&[("T-1", &[]), ("T-2", &["T-1"])], &format!("{INIT}\n{CLOSES}\ntouch made\n{DONE}"));
+    let world = world(
+        &[("T-1", &[]), ("T-2", &["T-1"])],
+        &format!("{INIT}\n{CLOSES}\necho x >>made\n{DONE}"),
+    );
     let printed = world.ralph(&["build", "-n", "1"]);
     assert_eq!((printed.exit, n_called(&world)), (1, 1), "{printed:?}");
     assert!(printed.stdout.contains("as many rounds as were asked for"), "{printed:?}");

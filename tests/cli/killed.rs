@@ -22,6 +22,7 @@ sleep 600
 /// Closes its task, and says that it changed nothing.
 const ENDS: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo '2.1.328 (Claude Code)' && exit
+echo done >>plan.md
 ralph task done T-1 --owner 'ralph build' --result did >/dev/null 2>&1
 printf '%s\n' '{"type":"result","is_error":false,"result":"CHANGES: 0\nSUMMARY: nothing"}'
 "#;

@@ -93,8 +93,8 @@ fn trust_shows_the_file_and_waits_for_a_yes() {
         "",
         "ralph: there is no `[ROOT]/project/.claude/ralph.toml`; nothing needs to be trusted\n",
     );
-    let path = world.write("project/.claude/ralph.toml", "completion = \"token\" # \u{1b}[2J\n");
-    let shown = "[ROOT]/project/.claude/ralph.toml:\n\ncompletion = \"token\" # \\u{1b}[2J\n";
+    let path = world.write("project/.claude/ralph.toml", "completion = \"token\" # \u{9b}2J\n");
+    let shown = "[ROOT]/project/.claude/ralph.toml:\n\ncompletion = \"token\" # \\u{9b}2J\n";
     world.ralph(&["trust"]).check(
         1,
         shown,

@@ -151,7 +151,7 @@ fn a_build_that_ends_its_loop_calls_the_user_once() {
     one_task(&world);
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ralph"), world.path("bin/ralph")).unwrap();
     let closes = "ralph task done T-1 --owner 'ralph build' --result x >/dev/null 2>&1";
-    client(&world, &format!("{INIT}\n{closes}\n{DONE}"));
+    client(&world, &format!("{INIT}\necho x >made\n{closes}\n{DONE}"));
     assert_eq!(world.ralph(&["build"]).exit, 1, "nothing is proven");
     assert_eq!(told(&world, 1)[0]["ending"], "complete_unverified");
 }

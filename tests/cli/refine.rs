@@ -388,8 +388,8 @@ fn the_beads_of_bd_are_refined_where_bd_keeps_them() {
     refused.check(
         1,
         "",
-        "ralph: permission mode `acceptEdits` denies `bd update b-1 --description x`; type `ralph refine loop --mode beads \
-         --permission-mode bypassPermissions`\n",
+        "ralph: permission mode `acceptEdits` denies `bd update b-1 --description x`; allow it in `permissions.allow`, or type \
+         `ralph refine loop --mode beads --permission-mode bypassPermissions`, with which no call is checked any more\n",
     );
     assert_eq!(n_called(&world), 0);
     let mut command = world.command(env!("CARGO_BIN_EXE_ralph").as_ref(), "");

@@ -62,7 +62,7 @@ fn a_stall_is_explained_with_its_cause() {
     let told = "loop ended, stalled (no change), at 3/5
   because   nothing had changed at 3 stops in a row
   progress  nothing had changed since the stop before
-  budgets   3 of 5 iterations; 0 of 480 min
+  budgets   continued 3 of 5 times; 0 of 480 min
   said      Still thinking.
 ";
     assert!(printed.contains(told), "{printed}");
@@ -181,7 +181,7 @@ fn a_stop_is_explained_from_its_record() {
   criteria  AC-1 passes
             AC-2 failed (exit code 1)
   progress  nothing had changed since the stop before
-  budgets   1 of 25 iterations; 0 of 480 min
+  budgets   continued 1 of 25 times; 0 of 480 min
   said      All is done. RALPH_COMPLETE
   told      Completion was requested and is refused, because not everything holds:
             - AC-2 failed (exit code 1): `grep -q please greeting`

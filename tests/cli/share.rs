@@ -723,7 +723,7 @@ fn a_plan_is_trusted_only_if_the_user_says_so() {
         page.keys(&[answer, "Enter"]);
         page.shows(says);
     };
-    asks("n", "ralph: it is not trusted; nothing was changed");
+    asks("n", "error: it is not trusted; nothing was changed");
     page.shows("exit 1");
     asks("y", "The plan is trusted; `ralph run --shared");
     page.shows("exit 0");

@@ -211,7 +211,7 @@ fn who_comes_back_after_the_end_reads_how_it_went() {
     let shown = world.ralph(&["status"]).done().stdout;
     for part in [
         "no loop is live or planned in `[ROOT]/project`",
-        "\n\n[LOOP]  cancelled  0/25\n",
+        "\n\n[LOOP]  cancelled  1 turn\n",
         "\n  ended       0 s ago, cancelled",
         "\n  took        ",
         "\n  achieved    0 of 2 criteria hold: AC-1 passed in `ralph verify` only; AC-2",

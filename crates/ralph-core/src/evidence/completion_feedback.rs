@@ -137,8 +137,17 @@ pub fn what_to_fix(criterion: &Criterion) -> String {
         Some((None, error)) if !error.is_empty() => format!("fix {named}: {}", bounded(error, 100)),
         _ => match receipt.and_then(|receipt| receipt.review.as_ref()) {
             Some(found) => format!("fix {named}: {}", bounded(&review::reason(found), 100)),
-            None => format!("make {named} pass"),
+            None => to_pass(criterion),
         },
+    }
+}
+
+/// What has to pass, with what it means: `make sh check.sh pass (dates have a zone)`.
+pub fn to_pass(criterion: &Criterion) -> String {
+    let (named, about) = (in_words(criterion), criterion.description.trim());
+    match about.is_empty() || named.contains(about) {
+        true => format!("make {named} pass"),
+        false => format!("make {named} pass ({})", bounded(about, 80)),
     }
 }
 

@@ -318,7 +318,7 @@ fn next_in_the_line(
                 ReceiptStatus::NotRun if criterion.review.is_none() => {
                     format!("{words} has not run yet")
                 }
-                _ => format!("make {words} pass"),
+                _ => completion_feedback::to_pass(criterion),
             }
         }
         None => one_line(&state.prompt, LINE_LIMIT),

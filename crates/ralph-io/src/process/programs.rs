@@ -73,10 +73,10 @@ pub fn find_named(name: &Path) -> Option<PathBuf> {
 }
 
 /// The git that Ralph starts: a bare name would also be looked for in relative folders of `PATH`. If
-/// there is none, the error of the start names this path.
+/// there is none, the path is one that does not exist.
 pub fn git() -> &'static Path {
     static GIT: OnceLock<PathBuf> = OnceLock::new();
-    GIT.get_or_init(|| find_on_path("git").unwrap_or_else(|| PathBuf::from("/usr/bin/git")))
+    GIT.get_or_init(|| find_on_path("git").unwrap_or_else(|| PathBuf::from("/no/git")))
 }
 
 /// Explains why a criterion's command cannot even start, and what to do; `None` if no program is

@@ -124,8 +124,8 @@ fn only_colours(text: &str) -> String {
     shown
 }
 
-/// The codes in the colour sequences that [`coloured`] writes.
-const COLOURS: [&str; 5] = ["31m", "32m", "33m", "2m", "0m"];
+/// The codes in the colour sequences of ours.
+const COLOURS: [&str; 6] = ["31m", "32m", "33m", "36m", "2m", "0m"];
 
 /// The text with control characters escaped, line feeds included.
 pub(crate) fn visible(text: &str) -> String {
