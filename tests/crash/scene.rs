@@ -124,16 +124,27 @@ fn path() -> String {
     format!("{}:/usr/bin:/bin", git.unwrap_or_default().display())
 }
 
-/// This process adopts what its descendants leave behind; all of it has to end by itself.
+/// The parent adopts what the descendants of this process leave behind; all of it has to end by itself.
 fn wait_for_orphans() {
-    while let Some(child) = children().into_iter().find(|child| !world::clients().contains(child)) {
-        let _ = rustix::process::waitpid(Pid::from_raw(child as i32), WaitOptions::empty());
+    let own = std::process::id();
+    let is_awaited = |child: &u32| *child != own && !world::clients().contains(child);
+    let next = || children().into_iter().find(is_awaited);
+    while let Some(child) = next().and_then(|child| Pid::from_raw(child as i32)) {
+        let _ = rustix::process::waitpid(Some(child), WaitOptions::empty());
+        #[cfg(target_os = "linux")]
+        if let Ok(adopted) =
+            rustix::process::pidfd_open(child, rustix::process::PidfdFlags::empty())
+        {
+            let mut ended = [rustix::event::PollFd::new(&adopted, rustix::event::PollFlags::IN)];
+            let _ = rustix::event::poll(&mut ended, None);
+        }
     }
 }
 
-/// The processes that this one started or adopted and has not waited for.
+/// The processes that this one started, or that its parent adopted, and that nobody has waited for.
 fn children() -> Vec<u32> {
-    let own = std::process::id().to_string();
+    let above =
+        [std::process::id(), std::os::unix::process::parent_id()].map(|pid| pid.to_string());
     let parent = |pid: u32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let (_, after) = stat.rsplit_once(')')?;
@@ -141,5 +152,5 @@ fn children() -> Vec<u32> {
     };
     let names = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name());
     let pids = names.filter_map(|name| name.to_str()?.parse().ok());
-    pids.filter(|pid| parent(*pid).as_deref() == Some(&own)).collect()
+    pids.filter(|pid| parent(*pid).is_some_and(|parent| above.contains(&parent))).collect()
 }

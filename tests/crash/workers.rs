@@ -1,10 +1,13 @@
 //! Worker processes, one for each processor: the master hands out cases and adds up what they say.
 //!
-//! Processes and not threads, since a worker adopts what its cases leave running, and waits for it.
+//! Processes and not threads, since what the cases of a worker leave running is waited for. A process above the worker
+//! adopts it: Ralph takes what stands directly below an adopter for something that the model has detached.
 
 use crate::cases;
 use crate::scene::Scene;
 use crate::strike::{Choice, Tally, strike};
+use rustix::io::Errno;
+use rustix::process::WaitOptions;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
@@ -14,9 +17,10 @@ pub(crate) const WORKER: &str = "--worker-of-the-crash-tests";
 
 /// Does what the master says, line by line: a case by its number, and which of its points.
 pub(crate) fn work() {
-    // Elsewhere there is no strace, and nothing is tried.
-    #[cfg(target_os = "linux")]
-    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
+    if std::env::var_os(ADOPTED).is_none() {
+        return adopt();
+    }
+    until_what_starts_is_younger();
     let cases = cases::all();
     for line in std::io::stdin().lines() {
         let (number, choice): (usize, Choice) = serde_json::from_str(&line.unwrap()).unwrap();
@@ -30,6 +34,39 @@ pub(crate) fn work() {
             ..Tally::default()
         });
         println!("{}", serde_json::to_string(&tally).unwrap());
+    }
+}
+
+/// The system counts the start of a process in hundredths of a second, and the worker has to be older than the clients.
+fn until_what_starts_is_younger() {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let started = stat.rsplit_once(')').and_then(|(_, after)| after.split_whitespace().nth(19));
+    let Some(started) = started.and_then(|ticks| ticks.parse::<u64>().ok()) else { return };
+    let up = || std::fs::read_to_string("/proc/uptime").unwrap();
+    while up().split(' ').next().unwrap().replace('.', "").parse::<u64>().unwrap() <= started {
+        std::thread::yield_now();
+    }
+}
+
+/// Set in a worker, whose parent adopts what its cases leave running.
+const ADOPTED: &str = "RALPH_TEST_ADOPTED";
+
+/// Starts the worker, and reaps everything below it until it ends.
+fn adopt() {
+    // Elsewhere there is no strace, and nothing is tried.
+    #[cfg(target_os = "linux")]
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
+    let worker =
+        Command::new(std::env::current_exe().unwrap()).arg(WORKER).env(ADOPTED, "1").spawn();
+    let worker = worker.unwrap().id() as i32;
+    loop {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((ended, status))) if ended.as_raw_pid() == worker => {
+                std::process::exit(status.exit_status().unwrap_or(1));
+            }
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => panic!("{error}"),
+        }
     }
 }
 

@@ -300,7 +300,7 @@ fn start() {
     ]);
     check_gave_up(&answers, &["typed start"]);
     let (out, err) = held.go_on();
-    assert!(out.contains(" started"), "{out}{err}");
+    assert!(out.contains("started: "), "{out}{err}");
     let started = calls::alone(typed("typed start"));
     assert!(started.out.contains(" started"), "{started:?}");
     assert_eq!(std::fs::read_dir(world.ralph_home().join("loops")).unwrap().count(), 3);

@@ -75,7 +75,13 @@ pub fn run_apart(program: &Program<'_>) -> Result<ProbeResult> {
 }
 
 fn found(program: &Program<'_>) -> Result<PathBuf> {
-    let found = programs::find_named(Path::new(program.command));
+    let name = Path::new(program.command);
+    // As it would be found from the folder in which it runs.
+    let name = match name.parent().is_some_and(|folder| folder != Path::new("")) {
+        true => program.folder.join(name),
+        false => name.to_owned(),
+    };
+    let found = programs::find_named(&name);
     found.with_context(|| format!("could not start `{}`: it was not found", program.command))
 }
 
