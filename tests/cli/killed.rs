@@ -22,7 +22,6 @@ sleep 600
 /// Closes its task, and says that it changed nothing.
 const ENDS: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo '2.1.328 (Claude Code)' && exit
-echo done >>plan.md
 ralph task done T-1 --owner 'ralph build' --result did >/dev/null 2>&1
 printf '%s\n' '{"type":"result","is_error":false,"result":"CHANGES: 0\nSUMMARY: nothing"}'
 "#;
@@ -105,7 +104,7 @@ fn a_build_that_was_killed_goes_on_with_the_task_it_was_at() {
     planned(&world);
     killed(&world, &["build"]);
     assert_eq!(world.state()["task_graph"][0]["status"], "in_progress");
-    client(&world, ENDS);
+    client(&world, &ENDS.replace("ralph task", "echo more >>plan.md\nralph task"));
     let printed = world.ralph(&["build"]);
     assert_eq!(printed.exit, 0, "{printed:?}");
     assert!(printed.stdout.contains("Ralph: done in "), "{printed:?}");
