@@ -7,6 +7,7 @@ use serde_json::json;
 /// Uses a tool, waits in its second round, and closes a task.
 const WORKS: &str = r#"printf '%s\n' '{"type":"assistant","message":{"id":"m","usage":{"input_tokens":12000,"output_tokens":345},"content":[{"type":"tool_use","name":"Edit","input":{"file_path":"src/parse.rs"}}]}}'
 if [ $n = 2 ]; then mkfifo "$HOME/gate"; echo there >"$HOME/there"; cat "$HOME/gate"; fi
+echo $n >>made
 for id in T-1 T-2; do ralph task done $id --owner 'ralph build' --result ok && break; done >/dev/null 2>&1
 ended 0"#;
 
