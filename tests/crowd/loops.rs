@@ -322,9 +322,12 @@ impl Many {
         }
         let of =
             |at: usize| self.system_calls(&self.sessions[at], "ralph-pre-tool-use", "PreToolUse");
-        let calls = of(0);
-        assert_eq!(of(self.sessions.len() - 1), calls);
-        assert!(calls.is_none_or(|calls| calls < 600), "{calls:?}");
+        let (first, last) = (of(0), of(self.sessions.len() - 1));
+        // The orphan by which a process from outside is placed ends sooner or later. Each loop that is looked at takes at
+        // least three calls.
+        let differ = first.zip(last).map_or(0, |(first, last)| first.abs_diff(last));
+        assert!(differ < self.sessions.len(), "{first:?}, {last:?}");
+        assert!(first.is_none_or(|calls| calls < 600), "{first:?}");
     }
 
     fn system_calls(
