@@ -133,7 +133,8 @@ fn the_start_is_not_held_up_by_what_a_repository_puts_in_its_own_files() {
                 let ran = hook(&world, "ralph-user-prompt", "UserPromptExpansion", members);
                 // Settings that cannot be read are named; nothing else keeps a loop from starting.
                 let said = ran.out();
-                let is_named = name.ends_with("ralph.toml") && said.contains("could not use");
+                let is_named =
+                    name.ends_with("ralph.toml") && said.contains("/.claude/ralph.toml`");
                 assert!(is_named || said.contains(" started"), "{kind} as {name}: {ran:?}");
             }
         }
