@@ -153,7 +153,8 @@ fn a_round_that_could_do_nothing_ends_the_build_with_the_command_that_works() {
     let run = world.ralph_with_client(&stand_in, &args).exits(1);
     assert!(
         run.stderr.contains(
-            "nothing was done, since Bash make T-1 was denied; type `ralph build --permission-mode bypassPermissions`"
+            "nothing was done, since Bash make T-1 was denied; allow it in `permissions.allow`, or type `ralph build \
+             --permission-mode bypassPermissions`"
         ),
         "{run:?}"
     );
