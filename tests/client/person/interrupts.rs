@@ -127,10 +127,13 @@ fn questions_and_plan_mode_are_refused_until_the_loop_is_paused() {
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit(START);
     gate.wait_until_reached(PATIENCE).unwrap();
-    let results = stand_in.requests()[2].tool_results();
+    let request = &stand_in.requests()[2];
+    let results = request.tool_results();
     assert!(results.iter().all(|result| result.is_error), "{results:#?}");
-    assert!(results[0].text.contains("ask in plain words"), "{results:#?}");
-    assert!(results[1].text.contains("Do not enter plan mode"), "{results:#?}");
+    // The user sees one sentence, and the model hears the rest beside it.
+    let heard = request.all_text();
+    assert!(heard.contains("ask in plain words"), "{heard}");
+    assert!(heard.contains("Do not enter plan mode"), "{heard}");
     assert!(!terminal.history().contains("Which colour is it?"), "{}", terminal.history());
     terminal.key("Escape").wait_for("Interrupted");
     gate.open();
