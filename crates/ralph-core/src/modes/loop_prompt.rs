@@ -794,7 +794,7 @@ mod tests {
             "Ralph 3/25: 0 of 1 criterion holds; next: cargo test has not run yet",
         );
         let mut failed = alone(ran(false, "x"));
-        check_line(&failed, none, "Ralph 3/25: 0 of 1 criterion holds; next: make cargo test pass");
+        check_line(&failed, none, "Ralph 3/25: 0 of 1 criterion holds; next: make cargo test pass (tests pass)");
         let receipt = failed.acceptance_criteria[0].receipt.as_mut().unwrap();
         receipt.error = "error: x".to_owned();
         check_line(
