@@ -311,8 +311,7 @@ fn excused(state: &LoopState, criterion: &Criterion, what: Refusable) -> &'stati
 /// original ones still pass`.
 pub fn sentence(criterion: &Criterion, standing: ReceiptStatus) -> String {
     let command = bounded(&criterion.verification_command, 60);
-    let tests = criterion.receipt.as_ref().and_then(|receipt| receipt.tests_run);
-    let mut text = match tests {
+    let mut passes = match criterion.receipt.as_ref().and_then(|receipt| receipt.tests_run) {
         Some(n) => {
             format!(
                 "{command}: {} {}",
@@ -322,45 +321,46 @@ pub fn sentence(criterion: &Criterion, standing: ReceiptStatus) -> String {
         }
         None => format!("{command} passes"),
     };
-    match standing {
-        ReceiptStatus::Proven => text.push_str(&without(criterion, tests)),
-        ReceiptStatus::Kept if has_no_change(&criterion.observed) => {
-            let _ = write!(text, "; {NO_CHANGE}");
-        }
-        ReceiptStatus::Kept => text.push_str(", without the change, too"),
-        ReceiptStatus::NotCompared => {
-            let _ = write!(text, "; not compared: {}", not_compared(criterion));
-        }
-        _ => {}
+    if standing == ReceiptStatus::Kept && !has_no_change(&criterion.observed) {
+        passes.push_str(", without the change, too");
     }
-    let original = criterion.observed.original.as_ref();
-    if let Some(run) = original.filter(|run| run.outcome == Outcome::Passed) {
-        match run.tests_run {
-            Some(1) => text.push_str("; the original one still passes"),
-            Some(n) => {
-                let _ = write!(text, "; the {n} original ones still pass");
-            }
-            None => {}
-        }
-    }
-    text
+    let parts = std::iter::once(passes).chain(compared(criterion, standing));
+    parts.collect::<Vec<_>>().join("; ")
 }
 
-fn without(criterion: &Criterion, tests: Option<u64>) -> String {
+/// What the runs on other files showed: `3 of them fail without the change`, `the 38 original ones still pass`.
+pub fn compared(criterion: &Criterion, standing: ReceiptStatus) -> Vec<String> {
+    let first = match standing {
+        ReceiptStatus::Proven => Some(without(criterion)),
+        ReceiptStatus::Kept if has_no_change(&criterion.observed) => Some(NO_CHANGE.to_owned()),
+        ReceiptStatus::NotCompared => Some(format!("not compared: {}", not_compared(criterion))),
+        _ => None,
+    };
+    let original = criterion.observed.original.as_ref();
+    let original = original.filter(|run| run.outcome == Outcome::Passed);
+    let second = original.and_then(|run| run.tests_run).map(|n| match n {
+        1 => "the original one still passes".to_owned(),
+        n => format!("the {n} original ones still pass"),
+    });
+    first.into_iter().chain(second).collect()
+}
+
+fn without(criterion: &Criterion) -> String {
     let Some(run) =
         criterion.observed.without.as_ref().filter(|run| run.outcome == Outcome::Failed)
     else {
-        return "; it failed at the start".to_owned();
+        return "it failed at the start".to_owned();
     };
+    let tests = criterion.receipt.as_ref().and_then(|receipt| receipt.tests_run);
     match (run.tests_failed, tests) {
         (failed, Some(all)) if failed > 0 && failed < all => {
-            format!("; {failed} of them {} without the change", noun(failed, "fails", "fail"))
+            format!("{failed} of them {} without the change", noun(failed, "fails", "fail"))
         }
         (failed, Some(_)) if failed > 0 && run.tests_run.is_some() => {
-            "; all of them fail without the change".to_owned()
+            "all of them fail without the change".to_owned()
         }
-        (_, Some(_)) => "; without the change they do not run".to_owned(),
-        (_, None) => "; it fails without the change".to_owned(),
+        (_, Some(_)) => "without the change they do not run".to_owned(),
+        (_, None) => "it fails without the change".to_owned(),
     }
 }
 

@@ -325,9 +325,7 @@ fn receipt(criterion: &Criterion, standing: ReceiptStatus) -> String {
     parts.push(lasted(receipt.duration_ms));
     parts.push(format!("on tree {}", ralplan::short(&receipt.tree_after)));
     if receipt.review.is_none() && criterion.observed.without.is_some() {
-        // What was observed, without the command and its count.
-        let sentence = observed::sentence(criterion, standing);
-        parts.extend(sentence.split("; ").skip(1).map(str::to_owned));
+        parts.extend(observed::compared(criterion, standing));
     } else if criterion.held_before {
         parts.push("held before the work began".to_owned());
     }

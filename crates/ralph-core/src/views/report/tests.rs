@@ -3,11 +3,14 @@
 use super::history::{FromWhen, Worth};
 use super::line::{LineRecord, ReportLine};
 use super::*;
+use crate::evidence::observed;
 use crate::evidence::receipt::{Proof, ReceiptStatus};
 use crate::modes::refine::measure::{ArtefactChange, PlanChange};
 use crate::modes::refine::state::{OpenRound, Refinement, RoundEntry};
 use crate::modes::refine::{self, PlanAfter};
-use crate::state::{Criterion, EndingKind, LoopState, Phase, Receipt, Task, TaskStatus};
+use crate::state::{
+    Criterion, EndingKind, LoopState, Observation, Outcome, Phase, Receipt, Task, TaskStatus,
+};
 use crate::stop::{self, StopInputs};
 use crate::text::token;
 use serde_json::{Value, json};
@@ -146,6 +149,23 @@ fn an_ended_loop_shows_what_was_proven_and_no_more() {
     assert_eq!((report.gauges[1].value.as_str(), report.gauges[1].of.as_str()), ("1", "of 2"));
     assert_eq!(report.history.rows[1].cells.last().unwrap().worth, Worth::Stale);
     assert_eq!(report.made_at, None, "it says the same whenever it is made");
+}
+
+#[test]
+fn a_receipt_tells_what_was_compared_and_no_part_of_its_command() {
+    let mut state = looping(&["AC-1"]);
+    let lines = vec![stop(&mut state, 20, "b", Some(true))];
+    let criterion = &mut state.acceptance_criteria[0];
+    criterion.verification_command = "cd lib; make test".to_owned();
+    criterion.receipt.as_mut().unwrap().tests_run = Some(3);
+    criterion.observed.without =
+        Some(Observation { outcome: Outcome::Failed, tests_failed: 1, ..Observation::default() });
+    let sentence = observed::sentence(criterion, ReceiptStatus::Proven);
+    assert_eq!(sentence, "cd lib; make test: 3 tests pass; 1 of them fails without the change");
+    let report = report(&state, lines, &[ReceiptStatus::Proven]);
+    let receipt = report.evidence[0].receipt.as_str();
+    let expected = "exit code 0, 3 tests, 0 ms, on tree b, 1 of them fails without the change";
+    assert_eq!(receipt, expected);
 }
 
 #[test]
