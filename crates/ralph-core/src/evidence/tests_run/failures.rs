@@ -5,6 +5,7 @@
 //! nothing but a less helpful message, so a form needs no context beyond its own line.
 
 use super::Lines;
+use super::runners::has_directive;
 use crate::text::truncate::bounded;
 
 /// Longest name or error line, in UTF-16 units.
@@ -163,9 +164,8 @@ fn tap(text: &str) -> Option<&str> {
     let rest = text.strip_prefix("not ok ")?;
     let name = rest.trim_start_matches(|letter: char| letter.is_ascii_digit()).trim_start();
     let name = name.strip_prefix("- ").unwrap_or(name);
-    let (name, directive) = name.split_once(" # ").unwrap_or((name, ""));
-    let directive = directive.to_ascii_uppercase();
-    (!directive.starts_with("TODO") && !directive.starts_with("SKIP")).then_some(name)
+    let (name, _) = name.split_once(" # ").unwrap_or((name, ""));
+    (!has_directive(rest)).then_some(name)
 }
 
 /// Removes `(2 ms)` or `3ms` at the end.
@@ -224,7 +224,7 @@ const FRAMES: [(&str, &str); 13] = [
     ("note: Some details are omitted", ""),
     ("Node.js v", ""),
     ("goroutine ", ":"),
-    // Go: `/home/me/a.go:12 +0x1d`
+    // Go: `/project/a.go:12 +0x1d`
     ("", " +0x"),
 ];
 
@@ -305,6 +305,12 @@ mod tests {
     fn jest_names_a_failure_also_where_it_lists_no_tests() {
         let output = "● Multiple configurations found:\n  ● Console\n\n  ● Test suite failed to run\n\n  ● weeks › a Sunday\n\n    expect(1)\n";
         assert_eq!(Failures::of(output).tests, ["weeks › a Sunday"]);
+    }
+
+    #[test]
+    fn a_test_that_is_skipped_or_still_to_be_done_has_not_failed() {
+        let output = "not ok 1 - a # TODO later\nnot ok 2 - b #skip\nnot ok 3 - c # time=3ms\n";
+        assert_eq!(Failures::of(output).tests, ["c"]);
     }
 
     #[test]
