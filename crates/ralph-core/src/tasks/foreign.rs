@@ -2,9 +2,10 @@
 //! `fix_plan.md`, the `tasks.md` of spec-kit and OpenSpec), `prd.json`, and the plans of consensus
 //! planning.
 //!
-//! A box or a story is a task; a command is a criterion only where it is marked as code. What is
-//! neither is noted with its line, so that the user sees it before anything starts. The
-//! file stays the user's: only [`tick`] changes it, and only the boxes of tasks that are done.
+//! A box or a story is a task; a command is a criterion only where it is marked as code. Boxes that
+//! become no task and conditions without a command are noted with their lines, and Ralph shows the
+//! notes before the work starts. The file stays the user's: only [`tick`] changes it, and only the
+//! boxes of tasks that are done.
 
 mod lines;
 mod markdown;
@@ -143,21 +144,25 @@ impl Collected {
             ("", about) => bounded(about, LONGEST),
             (label, _) => bounded(label, LONGEST),
         };
-        let verification_command = command.trim().to_owned();
+        self.add(line, command.trim(), description);
+        true
+    }
+
+    /// Adds a criterion, unless the command proves nothing or is known.
+    fn add(&mut self, line: usize, command: &str, description: String) {
         if let Some(why) = vacuous::refuse(command) {
             let what = format!(
                 "`{command}` proves nothing: {why}; name a command that fails until the work is done, or remove the line"
             );
             self.problems.push(problem(line, what));
-        } else if !self.criteria.iter().any(|one| one.verification_command == verification_command)
-        {
+        } else if !self.criteria.iter().any(|one| one.verification_command == command) {
+            let verification_command = command.to_owned();
             self.criteria.push(Criterion {
                 description,
                 verification_command,
                 ..Criterion::default()
             });
         }
-        true
     }
 
     /// Adds a condition for the whole plan that only a reader can judge.

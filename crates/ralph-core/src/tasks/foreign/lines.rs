@@ -54,7 +54,7 @@ pub(super) fn split(document: &str) -> Vec<Line<'_>> {
             continue;
         }
         let kind = match fence(line.text) {
-            Some((fence, _)) => {
+            Some(fence) => {
                 rest.by_ref().take_while(|next| !closes(next.text, fence)).for_each(drop);
                 LineKind::Code
             }
@@ -92,9 +92,10 @@ fn front_matter(document: &str) -> usize {
     lines.position(|line| matches!(line.trim_end(), "---" | "...")).map_or(0, |at| at + 2)
 }
 
-fn fence(line: &str) -> Option<(&str, &str)> {
+fn fence(line: &str) -> Option<&str> {
+    let (fence, language) = opening(line)?;
     // Backticks after the fence: a span of code that fills the line.
-    opening(line).filter(|(fence, language)| fence.starts_with('~') || !language.contains('`'))
+    (fence.starts_with('~') || !language.contains('`')).then_some(fence)
 }
 
 fn heading<'a>(line: &RawLine<'a>) -> Option<LineKind<'a>> {

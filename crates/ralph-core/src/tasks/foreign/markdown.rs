@@ -4,7 +4,7 @@
 //! plan with headings `Task 1: NAME`, each of these is a task, and the boxes below it are its steps.
 
 use super::lines::{self, Checkbox, Line, LineKind};
-use super::{CONDITION, Collected, ForeignPlan, QUOTED, goal, problem};
+use super::{CONDITION, Collected, ForeignPlan, PlanNote, QUOTED, goal, problem};
 use crate::state::{PlanFormat, PlannedTask, Task, TaskStatus};
 use crate::tasks::plan::{self, Problem};
 use crate::text::truncate::bounded;
@@ -169,16 +169,15 @@ pub(super) fn plan(path: &str, text: &str) -> Result<ForeignPlan, Vec<Problem>> 
     }
     plan::number(collected.tasks.iter_mut().map(|task| &mut task.id), "T-");
     depend(&document.tasks, &mut collected);
-    let planned = document.tasks.iter().zip(&collected.tasks);
-    let planned: Vec<PlannedTask> = planned
-        .filter(|(one, _)| !one.boxes.is_empty())
-        .map(|(one, task)| one.planned(&task.id))
-        .collect();
-    let unboxed =
-        document.tasks.iter().zip(&collected.tasks).filter(|(one, _)| one.boxes.is_empty());
-    let unboxed: Vec<(usize, String)> =
-        unboxed.map(|(one, task)| (one.line, format!("{} has no box to tick", task.id))).collect();
-    unboxed.into_iter().for_each(|(line, what)| collected.note(line, what));
+    let mut planned = Vec::new();
+    for (one, task) in document.tasks.iter().zip(&collected.tasks) {
+        if one.boxes.is_empty() {
+            let what = format!("{} has no box to tick", task.id);
+            collected.notes.push(PlanNote { line: one.line, what });
+        } else {
+            planned.push(one.planned(&task.id));
+        }
+    }
     let lines: Vec<usize> = document.tasks.iter().map(|one| one.line).collect();
     let title = document.title.trim_start_matches("Plan:").trim();
     let (plan, notes) = collected.finish(goal(title, "", path), "T-", &lines)?;

@@ -1,6 +1,6 @@
 //! `prd.json`: a feature as user stories, each with conditions in prose and a member `passes`.
 
-use super::{CONDITION, Collected, ForeignPlan, goal, problem};
+use super::{CONDITION, Collected, ForeignPlan, LONGEST, goal, problem};
 use crate::state::{PlanFormat, PlannedTask, Task, TaskStatus};
 use crate::tasks::plan::Problem;
 use crate::text::truncate::bounded;
@@ -66,8 +66,8 @@ pub(super) fn plan(path: &str, text: &str) -> Result<ForeignPlan, Vec<Problem>> 
     stories.sort_by_key(|story| story.text.priority.unwrap_or(u64::MAX));
     let mut collected = Collected::default();
     for (name, command) in &document.verification_commands {
-        if let Some(command) = command.as_str() {
-            collected.command(1, &format!("{name} passes: `{command}`"));
+        if let Some(command) = command.as_str().map(str::trim).filter(|it| !it.is_empty()) {
+            collected.add(1, command, bounded(&format!("{name} passes"), LONGEST));
         }
     }
     for story in &stories {

@@ -185,6 +185,15 @@ fn stories_are_read_in_the_order_of_their_priority() {
 }
 
 #[test]
+fn the_commands_of_a_prd_are_taken_as_they_are() {
+    check(
+        "prd.json",
+        r#"{"userStories": [{"id": "US-1", "title": "t", "passes": true}], "verificationCommands": {"types": " tsc ", "unit": "test `./sum 1 2` = 3", "none": " ", "odd": 7}}"#,
+        &["US-1 done t | ", "AC-1 types passes | tsc", "AC-2 unit passes | test `./sum 1 2` = 3"],
+    );
+}
+
+#[test]
 fn a_plan_of_ralplan_keeps_its_block_and_has_its_boxes_ticked() {
     let plan = plan_of(".omc/plans/attempts.md", RALPLAN);
     assert_eq!(plan.format, PlanFormat::Ralplan);
