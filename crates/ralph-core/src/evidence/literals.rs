@@ -148,7 +148,8 @@ fn snapshot(text: &str) -> Option<Literal> {
     let at = body + begins?.0;
     let was = text[at..].chars().next()?;
     let line = text[..at].matches('\n').count() + 1;
-    let (was, becomes) = (was.to_string(), other(was).to_string());
+    let before = text[..at].chars().next_back();
+    let (was, becomes) = (was.to_string(), other(before, was).to_string());
     Some(Literal {
         line,
         test: "snapshot".to_owned(),
@@ -606,7 +607,7 @@ impl<'a> Source<'a> {
         Some(Literal { line, test, was: was.to_owned(), becomes, operator, range })
     }
 
-    /// The name of the test around a line; `None` if it is skipped.
+    /// The name of the test around a line; `None` if it is skipped, or passes by failing.
     fn test_around(&self, line: usize) -> Option<String> {
         let lines: Vec<&str> = self.text.lines().collect();
         let heading = (0..line.min(lines.len())).rev().find(|at| is_heading(lines[*at]));
@@ -619,11 +620,12 @@ impl<'a> Source<'a> {
         let own = above.enumerate().take_while(|(far, text)| {
             *far == 0 || text.trim_start().starts_with(['@', '#', '[', '/'])
         });
-        let is_skipped = own.map(|(_, text)| text.to_lowercase()).any(|text| {
-            ["skip", "ignore", "xfail", "todo", "disabled", "xit(", "xtest("]
-                .iter()
-                .any(|word| text.contains(word))
-        });
+        // Its own line holds a name, too: `fn ignores_case`.
+        let is_skipped =
+            own.map(|(far, text)| (far, text.trim().to_lowercase())).any(|(far, text)| {
+                let words = if far == 0 { IN_HEADING } else { ABOVE_HEADING };
+                words.iter().any(|word| text.contains(word)) || far == 0 && text.starts_with('x')
+            });
         // `t.Skip()` and `self.skipTest()` within it.
         let body = lines[heading..line.min(lines.len())].iter().map(|text| text.to_lowercase());
         let skips = body.into_iter().any(|text| text.contains(".skip"));
@@ -644,6 +646,13 @@ fn says_assert(word: &str) -> bool {
             "CHECK" | "REQUIRE" | "CHECK_EQ" | "REQUIRE_EQ" | "PASS_REGULAR_EXPRESSION"
         )
 }
+
+/// How the lines above a test say that it is skipped, or that it passes however it fails.
+const ABOVE_HEADING: &[&str] =
+    &["skip", "ignore", "xfail", "todo", "disabled", "should_panic]", "expectedfailure"];
+
+/// How its first line says it.
+const IN_HEADING: &[&str] = &[".skip", ".todo", ".fail", "[ignore", "[should_panic]", "disabled_"];
 
 /// True for the line on which a test begins.
 fn is_heading(line: &str) -> bool {
@@ -676,11 +685,13 @@ fn line_starts(text: &str) -> Vec<usize> {
     std::iter::once(0).chain(ends).collect()
 }
 
-/// Another letter of the same kind.
-fn other(letter: char) -> char {
+/// Another letter of the same kind. A digit becomes less where it can, so that a number stays within its type and a day
+/// within its month.
+fn other(before: Option<char>, letter: char) -> char {
     match letter {
-        '9' => '8',
-        '0'..='8' => char::from(letter as u8 + 1),
+        '0' => '1',
+        '1' if !matches!(before, Some('1'..='9')) => '2',
+        '1'..='9' => char::from(letter as u8 - 1),
         'q' => 'z',
         'Q' => 'Z',
         'A'..='Z' => 'Q',
@@ -688,34 +699,44 @@ fn other(letter: char) -> char {
     }
 }
 
-/// `7` → `8`, `2.5` → `2.6`, `1_000u32` → `1_001u32`.
+/// `7` → `6`, `2.5` → `2.4`, `1_000u32` → `1_001u32`, `0xff` → `0xfe`.
 fn other_number(was: &str) -> Option<String> {
-    let digits =
-        was.find(|letter: char| !(letter.is_ascii_digit() || letter == '_' || letter == '.'));
-    let digits = &was[..digits.unwrap_or(was.len())];
-    if digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.")
-        || was.starts_with("0x")
-        || was.starts_with("0b")
-    {
-        return None;
-    }
-    let at = digits.rfind(|letter: char| letter.is_ascii_digit())?;
+    let (start, radix) = match was.get(..2) {
+        Some("0x" | "0X") => (2, 16),
+        Some("0b" | "0B") => (2, 2),
+        Some("0o" | "0O") => (2, 8),
+        _ => (0, 10),
+    };
+    let is_in = |letter: char| letter.is_digit(radix) || matches!(letter, '_' | '.' | '\'');
+    let end = was[start..].find(|letter| !is_in(letter)).map_or(was.len(), |end| start + end);
+    // Floats and tolerances do not tell the last digits of a long fraction.
+    let end = if was[..end].contains('.') { end.min(start + 4) } else { end };
+    let at = start + was[start..end].rfind(|letter: char| letter.is_digit(radix))?;
     let letter = was[at..].chars().next()?;
-    Some(format!("{}{}{}", &was[..at], other(letter), &was[at + 1..]))
+    let other = match letter.to_digit(radix)? {
+        1 if radix == 2 => '0',
+        digit @ 10.. => char::from_digit(digit - 1, radix)?,
+        _ => other(was[start..at].chars().next_back(), letter),
+    };
+    Some(format!("{}{other}{}", &was[..at], &was[at + 1..]))
 }
 
 /// `"abc"` → `"abq"`: the last plain letter or digit outside of escapes and interpolations.
 fn other_text(was: &str) -> Option<String> {
     let is_template = was.contains("${") || was.contains("#{") || was.starts_with(['f', 'F', '$']);
     let mut plain = None;
-    let (mut before, mut open) = ('\0', 0_u32);
+    let (mut before, mut open, mut is_code) = ('\0', 0_u32, false);
     let quote = was.find(['"', '\'', '`']).unwrap_or(0);
     for (at, letter) in was.char_indices().skip_while(|(at, _)| *at < quote) {
+        // The digits of `\u{e9}`.
+        is_code = is_code && (letter.is_ascii_hexdigit() || letter == '{')
+            || before == '\\' && matches!(letter, 'x' | 'u' | 'U');
         match letter {
             '{' if is_template => open += 1,
             '}' if is_template => open = open.saturating_sub(1),
             _ if open == 0
                 && letter.is_ascii_alphanumeric()
+                && !(is_code && letter.is_ascii_alphabetic())
                 && !matches!(before, '\\' | '%' | '$') =>
             {
                 plain = Some((at, letter));
@@ -725,7 +746,8 @@ fn other_text(was: &str) -> Option<String> {
         before = if before == '\\' && letter == '\\' { '\0' } else { letter };
     }
     let (at, letter) = plain?;
-    Some(format!("{}{}{}", &was[..at], other(letter), &was[at + 1..]))
+    let before = was[..at].chars().next_back();
+    Some(format!("{}{}{}", &was[..at], other(before, letter), &was[at + 1..]))
 }
 
 #[cfg(test)]
