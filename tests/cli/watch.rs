@@ -404,4 +404,8 @@ fn the_last_loop_stays_on_the_page_after_its_end() {
     screen.shows(&format!("> {id}  ended: cancelled"));
     screen.shows(" 1 loop ");
     screen.shows("ralph cancel: ended");
+    screen.keys(&["q"]);
+    screen.is_given_back("exit 0");
+    screen.watch((80, 24), "--all");
+    screen.shows(&format!("> {id}  ended: cancelled"));
 }

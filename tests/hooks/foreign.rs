@@ -89,6 +89,10 @@ fn an_idle_hook_starts_no_process_takes_no_lock_and_opens_one_entry() {
         {
             assert_eq!(count(call), 0, "{name} {call}: {calls}");
         }
+        // A conversation that is continued looks for a loop whose client is gone.
+        if payload.contains("\"resume\"") {
+            continue;
+        }
         let home = world.ralph_home().display().to_string();
         let opened: Vec<&str> = calls.lines().filter(|line| line.contains(&home)).collect();
         let (of_session, others): (Vec<&str>, Vec<&str>) =

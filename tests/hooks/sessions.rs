@@ -29,6 +29,56 @@ fn a_session_that_ends_in_mid_turn_has_crashed_and_resumes_by_itself() {
 }
 
 #[test]
+fn a_client_that_was_killed_fires_no_event_and_its_session_resumes_with_the_loop() {
+    let mut world = at_one();
+    world.clients_end();
+    let message = world.session_starts("resume").message();
+    let id = world.state()["loop_id"].clone();
+    assert_eq!(message, format!("Ralph: loop {} continues at 1/25", id.as_str().unwrap()));
+    world.prompt("prompt-2", "go on").silent();
+    world.working_stop("x").goes_on();
+}
+
+#[test]
+fn a_conversation_that_is_continued_beside_a_crashed_loop_names_it_and_how_it_continues() {
+    let mut world = at_one();
+    let id = world.state()["loop_id"].as_str().unwrap().to_owned();
+    world.become_session("session-2", "");
+    world.another_client();
+    world.session_starts("resume").silent();
+    world.clients_end();
+    let before = world.listing(&world.ralph_home());
+    let message = world.session_starts("resume").message();
+    assert_eq!(
+        message,
+        format!(
+            "Ralph: loop {id} is running in another session, at 1/25: if that is gone, `claude --resume session-1` \
+             continues it there; `ralph adopt --loop {id}`, then /ralph, continues it here"
+        )
+    );
+    for source in ["startup", "fork"] {
+        world.session_starts(source).silent();
+    }
+    assert!(world.listing(&world.ralph_home()) == before && !world.has_entry());
+}
+
+#[test]
+fn a_second_loop_in_the_same_folder_starts_with_a_warning() {
+    let mut world = at_one();
+    let id = world.state()["loop_id"].as_str().unwrap().to_owned();
+    let warning = format!("Loop {id} is live in this folder, too: ");
+    let planned = world.elsewhere(&["start", "Another"]);
+    assert!(planned.success && planned.text.contains(&warning), "{planned:?}");
+    world.become_session("session-2", "prompt-2");
+    let message = world.type_command("ralph", "").message();
+    assert!(message.contains(&warning), "{message}");
+    assert_eq!(world.state()["prompt"], "Another");
+    world.become_session("session-3", "prompt-3");
+    let message = world.start("").message();
+    assert!(message.contains(" is live in this folder, too: "), "{message}");
+}
+
+#[test]
 fn a_session_that_is_left_at_its_prompt_resumes_running() {
     let mut world = at_one();
     let worker = json!({"type": "subagent", "status": "running"});

@@ -569,6 +569,27 @@ fn a_commit_of_ralph_runs_the_hooks_within_the_bounds_and_reports_a_hook_that_re
 }
 
 #[test]
+fn a_commit_of_ralph_without_a_hook_starts_no_maintenance_and_reports_nothing() {
+    let Some(yard) = Yard::new() else { return };
+    for (name, value) in [("enabled", "true"), ("auto", "-1")] {
+        yard.git(&["config", &format!("maintenance.commit-graph.{name}"), value]);
+    }
+    fs::write(yard.path("project/a"), "b\n").unwrap();
+    let bounds = yard.bounds();
+    let folder = yard.path("project");
+    let made = commit::commit(&commit::CommitOrder {
+        ralph: Path::new(executable("ralph")),
+        top: &folder,
+        files: &commit::DirtyFiles::look(&folder).unwrap(),
+        message: "second",
+        bounds: Some(&bounds),
+    });
+    assert_eq!(made.unwrap().attempts, [""; 0]);
+    assert!(!yard.path("project/.git/objects/info/commit-graphs").exists());
+    assert_eq!(yard.git(&["log", "--format=%s", "-1"]), "second\n");
+}
+
+#[test]
 fn honest_suites_pass_within_the_bounds() {
     let Some(mut yard) = Yard::new() else { return };
     let project = yard.path("project");

@@ -51,8 +51,8 @@ pub enum StartOutcome {
     Started(LoopState, Vec<String>),
     /// A loop that existed before and continues.
     Continues(LoopState),
-    /// A planned loop that is not bound to a session yet.
-    Planned(LoopState),
+    /// A planned loop that is not bound to a session yet, and notes for the user.
+    Planned(LoopState, Vec<String>),
     /// Nothing was started, for this reason.
     Refused(String),
 }
@@ -81,14 +81,14 @@ pub fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
         return Ok(StartOutcome::Refused(why));
     }
     let _starting = lifecycle::lock_starts(asked.home)?;
-    let begun = mode.begin(asked)?;
-    Ok(match begun {
-        StartOutcome::Started(state, mut told) if asked.via.is_some() => {
-            told.extend(client::version().is_none().then(|| UNKNOWN_VERSION.to_owned()));
-            StartOutcome::Started(state, told)
-        }
-        begun => begun,
-    })
+    let beside = beside(asked);
+    let mut begun = mode.begin(asked)?;
+    if let StartOutcome::Started(_, told) | StartOutcome::Planned(_, told) = &mut begun {
+        told.extend(beside);
+        let is_unknown = asked.via.is_some() && client::version().is_none();
+        told.extend(is_unknown.then(|| UNKNOWN_VERSION.to_owned()));
+    }
+    Ok(begun)
 }
 
 const UNKNOWN_VERSION: &str = "the client does not tell its version (AI_AGENT), so it may be too \
@@ -115,9 +115,9 @@ fn client_is_too_old(asked: &StartRequest<'_>) -> Option<String> {
 }
 
 /// The last loop that is live in this project, in whichever session.
-fn live_of_project(asked: &StartRequest<'_>) -> Option<LoopState> {
-    let identity = ralph_io::project::identity(&asked.project_root);
-    let all = lifecycle::all(asked.home).into_iter().filter_map(|(_, state)| state.ok());
+pub(crate) fn live_of_project(home: &Home, root: &Path) -> Option<LoopState> {
+    let identity = ralph_io::project::identity(root);
+    let all = lifecycle::all(home).into_iter().filter_map(|(_, state)| state.ok());
     all.filter(|state| {
         let is_own = state.parent.is_none() && shared::of(state).is_none();
         is_own
@@ -151,7 +151,7 @@ pub(crate) fn begin_plain(asked: &StartRequest<'_>) -> Result<StartOutcome> {
         project = read(project_file.as_ref())?;
     }
     if asked.request.task.is_none() && project.as_ref().is_none_or(|state| !is_planned(state)) {
-        project = live_of_project(asked).or(project);
+        project = live_of_project(asked.home, &asked.project_root).or(project);
     }
     let seen = StartInputs {
         bound: bound.as_ref(),
@@ -368,28 +368,25 @@ fn create(asked: &StartRequest<'_>, task: &str) -> Result<StartOutcome> {
         pinned::freeze(&mut state, now);
         run(&mut state, (asked.session_id, asked.prompt_id), asked.via, now);
     }
-    let beside = beside(asked);
     let file = lifecycle::create(asked.home, &mut state)?;
     if is_bound {
         note_start(&file, asked);
     }
-    Ok(if is_bound { StartOutcome::Started(state, beside) } else { StartOutcome::Planned(state) })
+    let outcome = if is_bound { StartOutcome::Started } else { StartOutcome::Planned };
+    Ok(outcome(state, Vec::new()))
 }
 
 /// Warns of a loop that works in the same folder.
-fn beside(asked: &StartRequest<'_>) -> Vec<String> {
-    let other = live_of_project(asked).filter(|other| {
+fn beside(asked: &StartRequest<'_>) -> Option<String> {
+    let other = live_of_project(asked.home, &asked.project_root).filter(|other| {
         other.session_id != asked.session_id
             && other.project_root == asked.project_root.to_string_lossy()
-    });
-    let warning = other.map(|other| {
-        format!(
-            "Loop {} is live in this folder, too: the edits of one make what the other has proven \
-             out of date; a `git worktree` for one of them keeps them apart.",
-            other.loop_id
-        )
-    });
-    warning.into_iter().collect()
+    })?;
+    Some(format!(
+        "Loop {} is live in this folder, too: the edits of one make what the other has proven out \
+         of date; a `git worktree` for one of them keeps them apart.",
+        other.loop_id
+    ))
 }
 
 /// Records what the checks after an edit compare with. Without the record they compare with `HEAD`.
@@ -524,7 +521,7 @@ fn take_up(
     let Some(file) = file else { bail!("the loop is gone") };
     if is_planned && asked.session_id.is_empty() {
         let Some(state) = read(Some(file))? else { bail!("the loop is gone") };
-        return Ok(StartOutcome::Planned(state));
+        return Ok(StartOutcome::Planned(state, Vec::new()));
     }
     let options = options_of(asked)?;
     let now = clock::now();

@@ -51,7 +51,7 @@ fn is_new(source: &str) -> bool {
 /// Each registration starts a copy of this hook. In a running loop, the copy that gives the loop
 /// prompt also gives the facts; without a loop, only the settings show whether there is another
 /// copy. A skill's front matter outlives its loop and does not ask for facts.
-fn is_ours_to_tell(call: &HookCall) -> bool {
+pub(crate) fn is_ours_to_tell(call: &HookCall) -> bool {
     match (call.via, Bound::<Glance>::find(call)) {
         (Registration::Skill, _) => false,
         (via, Ok(Some(bound))) if bound.state.phase.is_running() => !bound.is_outranked(via),

@@ -3,6 +3,7 @@
 
 use crate::active_loop::{self, Bound};
 use crate::backpressure::EVERY_SESSION;
+use crate::begin;
 use crate::delegate;
 use crate::hook_runner::HookCall;
 use crate::project_facts;
@@ -12,7 +13,7 @@ use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::protocol::sandbox::left_running;
 use ralph_core::state::{Bound as Former, LoopState, Pause, PauseCause};
-use ralph_core::{modes::mode, modes::ralplan, views::messages};
+use ralph_core::{modes::mode, modes::ralplan, modes::start, views::messages};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{
     client, client::transcript, process::clock, project, project::settings, store::lifecycle,
@@ -120,7 +121,7 @@ fn of_the_agent(state: &LoopState) -> String {
 /// user did not stop continues by itself.
 fn after_resume(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live()) else {
-        return Ok(Reply::silent());
+        return Ok(left_elsewhere(call));
     };
     let process = client::process();
     let now = clock::now();
@@ -169,6 +170,20 @@ fn after_resume(call: &HookCall) -> Result<Reply> {
     let text = messages::paused(&state);
     bound.note(call, "let rest", "the session was resumed", json!({"is": state.pause}));
     Ok(Reply::silent().tell(messages::line(&text)))
+}
+
+/// Names a loop of the project whose client is gone: `claude --continue` continues the newest conversation,
+/// which may be another than the one that crashed.
+fn left_elsewhere(call: &HookCall) -> Reply {
+    let is_left = |state: &LoopState| match &state.pause {
+        Some(pause) => pause.cause == PauseCause::Crashed,
+        None => state.rounds == 0 && !state.client.as_ref().is_some_and(client::is_alive),
+    };
+    let left = begin::live_of_project(&call.home, &call.root()).filter(is_left);
+    match left.filter(|_| project_facts::is_ours_to_tell(call)) {
+        Some(state) => Reply::silent().tell(messages::line(&start::elsewhere(&state))),
+        None => Reply::silent(),
+    }
 }
 
 /// The conversation was cleared in the same process: the loop follows into the new session, paused.

@@ -61,7 +61,7 @@ fn begun(call: &HookCall, mode: Mode, request: &LoopRequest) -> Result<Reply> {
             let _ = journal(call, "refused", &why);
             Ok(Reply::keep_from_model(&messages::line(&why)))
         }
-        StartOutcome::Planned(_) => Ok(Reply::keep_from_model(&messages::line(NO_SESSION))),
+        StartOutcome::Planned(..) => Ok(Reply::keep_from_model(&messages::line(NO_SESSION))),
         StartOutcome::Started(state, told) => {
             journal(call, "started", TYPED)?;
             started(call, state, &told)

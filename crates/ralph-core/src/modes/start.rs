@@ -75,7 +75,7 @@ fn planned(project: Option<&LoopState>) -> StartDecision {
 }
 
 /// Names a live loop of another session, and how to continue it.
-fn elsewhere(state: &LoopState) -> String {
+pub fn elsewhere(state: &LoopState) -> String {
     let (id, session) = (&state.loop_id, &state.session_id);
     let how = match (state.rounds, &state.pause) {
         (1.., _) => "`ralph run` continues it".to_owned(),

@@ -305,6 +305,23 @@ mod tests {
         assert_eq!(staged.unwrap(), b"staged\n");
     }
 
+    /// Maintenance that leaves a trace whenever it runs.
+    #[test]
+    fn a_commit_starts_no_maintenance_of_git() {
+        let at = Sandbox::new();
+        let top = at.root();
+        at.git("config maintenance.commit-graph.enabled true");
+        at.git("config maintenance.commit-graph.auto -1");
+        at.git("config maintenance.autoDetach false");
+        at.write("new", "1");
+        let changed = DirtyFiles::look(&top).unwrap();
+        commit(&order(&top, &changed, "x")).unwrap();
+        let trace = at.path(".git/objects/info/commit-graphs");
+        assert!(!trace.exists());
+        at.git("commit -q --allow-empty -m x");
+        assert!(trace.exists(), "git's own commit starts it");
+    }
+
     #[test]
     fn a_hook_that_refuses_loses_nothing_and_its_words_are_told() {
         let at = Sandbox::new();

@@ -134,12 +134,13 @@ fn start(args: &Args, here: &Here, task: String) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let ready = ReadyRun::check(here, "run", &args.how, None)?;
-    let state = match begin::begin(&asked)? {
-        StartOutcome::Planned(state) => state,
+    let (state, told) = match begin::begin(&asked)? {
+        StartOutcome::Planned(state, told) => (state, told),
         StartOutcome::Refused(why) => return Err(refused(Exit::No, why)),
         other => anyhow::bail!("could not plan the loop: {other:?}"),
     };
-    state.errors.iter().for_each(|error| screen::tell(&screen::visible(&error.message)));
+    let problems = state.errors.iter().map(|error| &error.message).chain(&told);
+    problems.for_each(|line| screen::tell(&screen::visible(line)));
     ready.work_on(&FoundLoop::of(here, &state.loop_id)?, |_| {})
 }
 

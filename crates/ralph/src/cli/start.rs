@@ -230,18 +230,18 @@ fn repeat(state: &LoopState) -> Result<Exit> {
 }
 
 fn answer(here: &Here, request: &LoopRequest, begun: StartOutcome) -> Result<Exit> {
-    let (decision, heading, state) = match begun {
+    let (decision, heading, state, told) = match begun {
         StartOutcome::Answered => return Ok(Exit::Done),
         StartOutcome::Refused(why) => return Err(refused(Exit::No, why)),
-        StartOutcome::Started(state, _) => {
-            ("started", mode::of(&state.mode).started_line(&state), state)
+        StartOutcome::Started(state, told) => {
+            ("started", mode::of(&state.mode).started_line(&state), state, told)
         }
         StartOutcome::Continues(state) => {
-            ("continued", mode::of(&state.mode).continues_line(&state), state)
+            ("continued", mode::of(&state.mode).continues_line(&state), state, Vec::new())
         }
-        StartOutcome::Planned(state) => {
+        StartOutcome::Planned(state, told) => {
             let state = with_options(here, request, state)?;
-            ("planned", format!("Ralph loop {} planned", state.loop_id), state)
+            ("planned", format!("Ralph loop {} planned", state.loop_id), state, told)
         }
     };
     if let Some(file) = lifecycle::by_id(&here.home, &state.loop_id) {
@@ -255,6 +255,7 @@ fn answer(here: &Here, request: &LoopRequest, begun: StartOutcome) -> Result<Exi
         // Problems in the settings were recorded when the loop was made.
         state.errors.iter().for_each(|error| screen::tell(&screen::visible(&error.message)));
     }
+    told.iter().for_each(|line| screen::tell(&screen::visible(line)));
     match here.session {
         // The model reads it.
         Some(_) => print_contract(&heading, &state)?,

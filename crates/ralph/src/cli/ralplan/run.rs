@@ -114,7 +114,7 @@ fn begin(here: &Here, args: &Args) -> Result<FoundLoop> {
         }
         StartOutcome::Continues(state) => state,
         StartOutcome::Refused(why) => return Err(refused(Exit::No, why)),
-        StartOutcome::Answered | StartOutcome::Planned(_) => {
+        StartOutcome::Answered | StartOutcome::Planned(..) => {
             anyhow::bail!("could not begin: another process has just done so")
         }
     };

@@ -38,7 +38,7 @@ pub(super) fn begin(here: &Here, id: &OrchestrationId, args: &Args) -> Result<Fo
         StartOutcome::Started(state, _) => (state, "started"),
         StartOutcome::Continues(state) => (state, "continued"),
         StartOutcome::Refused(why) => return Err(refused(Exit::No, why)),
-        StartOutcome::Answered | StartOutcome::Planned(_) => {
+        StartOutcome::Answered | StartOutcome::Planned(..) => {
             anyhow::bail!("could not begin: another process has just done so")
         }
     };
