@@ -26,6 +26,7 @@ mod ralplan;
 mod reference;
 mod refine;
 mod samples;
+mod sentences;
 mod shared;
 mod tasks;
 mod watch;

@@ -1,6 +1,8 @@
-//! The counts that `SECURITY.md` gives for the security tests are those that the tests assert.
+//! The counts that `SECURITY.md` gives for the security tests are those that the tests assert; those of `docs/proof.md` are
+//! those of the tree.
 
 use super::{read, root};
+use serde_json::Value;
 use std::fs;
 
 /// The bodies of all security tests, each with its name.
@@ -42,4 +44,33 @@ fn the_counts_of_the_security_tests_are_those_that_they_assert() {
         }
     }
     assert!(n_rows >= 13, "{n_rows}");
+}
+
+fn conformance_cases() -> usize {
+    let folders = fs::read_dir(root().join("tests/conformance/cases")).unwrap();
+    let files = folders.flat_map(|folder| fs::read_dir(folder.unwrap().path()).unwrap());
+    let variants = |text: String| {
+        let case: Value = serde_json::from_str(&text).unwrap();
+        case["variants"].as_object().map_or(1, |variants| variants.len())
+    };
+    files.map(|file| variants(read(&file.unwrap().path()))).sum()
+}
+
+#[test]
+fn the_parts_of_the_proof_hold_as_many_cases_as_the_document_says() {
+    let fuzzed = read(&root().join("fuzz/Cargo.toml")).matches("\n[[bin]]\n").count();
+    let crates = read(&root().join("Cargo.lock")).matches("\n[[package]]\n").count();
+    let crashed = fs::read_dir(root().join("tests/crash/cases")).unwrap();
+    let crashed = crashed.map(|file| read(&file.unwrap().path()).matches("name: \"").count());
+    let guide = read(&root().join("docs/proof.md"));
+    for (part, counted) in [
+        ("[conformance](conformance.md)", format!("{} cases", conformance_cases())),
+        ("crash", format!("{} cases", crashed.sum::<usize>())),
+        ("fuzz", format!("{fuzzed} targets")),
+        ("security", format!("{} tests", tests().len())),
+        ("supply-chain", format!("{crates} crates")),
+    ] {
+        let row = format!("\n| {part} | {counted} | ");
+        assert!(guide.contains(&row), "docs/proof.md lacks:{row}");
+    }
 }
