@@ -56,7 +56,10 @@ fn the_status_line_is_ones_own_again_also_where_others_changed_the_file_since() 
     let world = World::new().with_settings(&format!("{{{own}}}"));
     world.ralph(&["install", "--statusline"]).exit(0).says("set the status line: ");
     let text = world.read("home/.claude/settings.json");
-    assert!(text.contains(r#"/bin/ralph statusline --with 'say A'", "type""#), "{text}");
+    assert!(
+        text.contains(r#"/bin/ralph statusline --with 'say A'", "refreshInterval": 5, "type""#),
+        "{text}"
+    );
     world.ralph(&["install"]).exit(0).says("already registered, nothing to change");
     world.write("home/.claude/settings.json", &text.replacen('{', "{\"theme\": \"dark\", ", 1));
     world.ralph(&["uninstall"]).exit(0).says("restore your status line");

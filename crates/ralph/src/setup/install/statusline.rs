@@ -1,7 +1,7 @@
 //! The client's only status line: Ralph's alone, or Ralph's with the user's command inside it.
 //!
-//! Of the user's own entry only the command changes; how the line is displayed is the user's choice. The user's command is
-//! kept as written, quotes included, and restored in that form.
+//! Of the user's own entry only the command changes, and how often it is run if that is not set; how the line is displayed is
+//! the user's choice. The user's command is kept as written, quotes included, and restored in that form.
 
 use super::json_text;
 use super::merge::{not_a, remove_key};
@@ -18,6 +18,8 @@ const KEY: &str = "statusLine";
 /// as it was until the next prompt. Clients before 2.1.97 ignore it.
 const REFRESHED: u32 = 5;
 
+const REFRESH: &str = "refreshInterval";
+
 /// The status line that is requested, or that was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Statusline {
@@ -25,6 +27,9 @@ pub(crate) struct Statusline {
     pub(crate) command: String,
     /// The earlier command as it was in the text; `None` if there was no status line.
     pub(crate) before: Option<String>,
+    /// True if the interval was added to an earlier status line.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) refreshes: bool,
 }
 
 /// Ralph's command alone.
@@ -51,29 +56,39 @@ pub(crate) fn decide(
 ) -> Result<Option<Statusline>> {
     let (_, settings) = json_text::parse(text)?;
     let known = known.filter(|known| holds(&settings, known));
+    let lacks_interval = interval(&settings).is_none();
     if let Some(known) = known {
-        let command = with(ours, known.before.as_deref());
-        return Ok(Some(Statusline { command, before: known.before.clone() }));
+        let (command, before) = (with(ours, known.before.as_deref()), known.before.clone());
+        // Without being asked for, it does not come back where the user has removed it.
+        let refreshes = before.is_some() && if lacks_interval { asked } else { known.refreshes };
+        return Ok(Some(Statusline { command, before, refreshes }));
     }
     if !asked {
         return Ok(None);
     }
     if settings.get(KEY).is_none() {
-        return Ok(Some(Statusline { command: ours.to_owned(), before: None }));
+        let command = ours.to_owned();
+        return Ok(Some(Statusline { command, before: None, refreshes: false }));
     }
     let literal = literal(&settings).ok_or_else(|| not_a(KEY, "a command"))?;
     let is_there = literal.decoded_value().is_ok_and(|command| is_ours(&command));
     let before = literal.to_string();
-    Ok((!is_there).then(|| Statusline { command: with(ours, Some(&before)), before: Some(before) }))
+    let command = with(ours, Some(&before));
+    let refreshes = lacks_interval;
+    Ok((!is_there).then_some(Statusline { command, before: Some(before), refreshes }))
 }
 
 /// Writes the status line. Returns false if it is already there.
 pub(super) fn put_in(settings: &CstObject, wanted: &Statusline) -> bool {
-    if holds(settings, wanted) {
+    let adds_interval = wanted.refreshes && interval(settings).is_none();
+    if holds(settings, wanted) && !adds_interval {
         return false;
     }
+    let command = Value::from(&*wanted.command).to_string();
     match literal(settings) {
-        Some(literal) => literal.set_raw_value(Value::from(&*wanted.command).to_string()),
+        // As part of the literal, since appending a member would lay the entry out anew.
+        Some(literal) if adds_interval => literal.set_raw_value(with_interval(&command)),
+        Some(literal) => literal.set_raw_value(command),
         None => drop(settings.append(KEY, json_text::input(&shown(wanted)))),
     }
     true
@@ -85,7 +100,22 @@ pub(super) fn take_out(settings: &CstObject, written: &Statusline) -> bool {
         return false;
     }
     match (&written.before, literal(settings)) {
-        (Some(before), Some(literal)) => literal.set_raw_value(before.clone()),
+        (Some(before), Some(literal)) => {
+            let line = settings.object_value(KEY).filter(|_| written.refreshes);
+            let text = line.as_ref().map(ToString::to_string).unwrap_or_default();
+            let command = Value::from(&*written.command).to_string();
+            match (text.split_once(&with_interval(&command)), line) {
+                (Some((start, end)), _) => {
+                    put_whole(settings, format!("{start}{before}{end}"));
+                    return true;
+                }
+                (None, Some(line)) if interval(settings) == Some(Value::from(REFRESHED)) => {
+                    remove_key(&line, REFRESH);
+                }
+                _ => {}
+            }
+            literal.set_raw_value(before.clone());
+        }
         _ => remove_key(settings, KEY),
     }
     true
@@ -100,6 +130,25 @@ pub(super) fn holds(settings: &CstObject, written: &Statusline) -> bool {
 /// The whole entry, for settings without a status line.
 pub(crate) fn shown(wanted: &Statusline) -> Value {
     json!({"type": "command", "command": wanted.command, "refreshInterval": REFRESHED})
+}
+
+/// The command as JSON, and the interval behind it.
+fn with_interval(command: &str) -> String {
+    format!("{command}, \"{REFRESH}\": {REFRESHED}")
+}
+
+/// Replaces the text of the status line.
+fn put_whole(settings: &CstObject, text: String) {
+    let Some(property) = settings.get(KEY) else { return };
+    property.set_value(json_text::input(&Value::from("")));
+    if let Some(literal) = property.value().and_then(|value| value.as_string_lit()) {
+        literal.set_raw_value(text);
+    }
+}
+
+/// How often the client runs the current status line on its own; `None` if that is not set.
+fn interval(settings: &CstObject) -> Option<Value> {
+    settings.object_value(KEY)?.get(REFRESH)?.value()?.to_serde_value()
 }
 
 /// The command as it is in the text; `None` if the status line is missing or is not a command.
@@ -135,15 +184,23 @@ fn word(path: &str) -> String {
 mod tests {
     use super::*;
 
+    fn jsonc(text: &str) -> Value {
+        json_text::parse(text).unwrap().1.to_serde_value().unwrap()
+    }
+
     #[track_caller]
     fn check(text: &str, expected: &str) {
         let line = decide(text, "/b/ralph statusline", true, None).unwrap().unwrap();
         let (root, settings) = json_text::parse(text).unwrap();
         assert!(put_in(&settings, &line));
-        assert!(!put_in(&settings, &line), "it is there");
         let there = root.to_string();
-        let value: Value = serde_json::from_str(&there).unwrap();
+        let (root, settings) = json_text::parse(&there).unwrap();
+        assert!(!put_in(&settings, &line), "it is there");
+        let value = jsonc(&there);
         assert_eq!(value["statusLine"]["command"], expected);
+        let own = jsonc(text);
+        let interval = own["statusLine"]["refreshInterval"].as_u64().unwrap_or(REFRESHED.into());
+        assert_eq!(value["statusLine"]["refreshInterval"], interval);
         assert_eq!(decide(&there, "/b/ralph statusline", true, None).unwrap(), None);
         let moved = decide(&there, "/c/ralph statusline", false, Some(&line)).unwrap().unwrap();
         assert_eq!(moved.command, expected.replace("/b/", "/c/"));
@@ -160,11 +217,37 @@ mod tests {
             r#"/b/ralph statusline --with 'echo '\''it'\''s'\'' / "x"'"#,
         );
         check(r#"{"statusLine":{"type":"command","command":""}}"#, "/b/ralph statusline");
+        for own in [
+            "{\n  \"statusLine\": {\n    \"type\": \"command\",\n    \"command\": \"x\"\n  },\n  \"a\": 1\n}\n",
+            "{\"statusLine\": {\n\t\"command\" :\"x\" , \r\n\t\"type\": \"command\"\n}}",
+            "{\"statusLine\":{\"refreshInterval\":1,\"type\":\"command\",\"command\":\"x\"}}",
+        ] {
+            check(own, "/b/ralph statusline --with 'x'");
+        }
+    }
+
+    #[test]
+    fn an_interval_that_the_user_removed_or_set_stays_so() {
+        let text = r#"{"statusLine":{"type":"command","command":"x"}}"#;
+        let line = decide(text, "ralph statusline", true, None).unwrap().unwrap();
+        let (root, settings) = json_text::parse(text).unwrap();
+        put_in(&settings, &line);
+        let there = root.to_string();
+        let removed = there.replace(", \"refreshInterval\": 5", "");
+        assert_ne!(removed, there);
+        let again = decide(&removed, "ralph statusline", false, Some(&line)).unwrap().unwrap();
+        assert!(!again.refreshes && !put_in(&json_text::parse(&removed).unwrap().1, &again));
+        let asked = decide(&removed, "ralph statusline", true, Some(&line)).unwrap().unwrap();
+        assert!(asked.refreshes);
+        let (root, settings) = json_text::parse(&there.replace(": 5", ": 9")).unwrap();
+        assert!(take_out(&settings, &line));
+        assert!(root.to_string().contains(": 9"), "{root}");
     }
 
     #[test]
     fn what_a_person_has_changed_since_is_theirs() {
-        let line = Statusline { command: "/b/ralph statusline".to_owned(), before: None };
+        let command = "/b/ralph statusline".to_owned();
+        let line = Statusline { command, before: None, refreshes: false };
         let text = r#"{"statusLine":{"type":"command","command":"mine"}}"#;
         let (root, settings) = json_text::parse(text).unwrap();
         assert!(!take_out(&settings, &line));
