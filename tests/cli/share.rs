@@ -368,7 +368,7 @@ fn a_plan_is_shown_and_trusted_by_its_digest() {
          criteria:\n  AC-1  test -f T-2\n\
          2 tasks, each with the commands that it has to pass:\n\
          \x20 T-1  write T-1\n      test -f T-1\n  T-2  write T-2\n      test -f T-2\n\
-         limits: 25 iterations, 8 h, 3 attempts for each task\n\
+         limits: 25 turns, 8 h, 3 attempts for each task\n\
          digest: {digest}\n"
     );
     printed.check(

@@ -223,8 +223,8 @@ fn who_comes_back_after_the_end_reads_how_it_went() {
     assert_eq!(world.ralph(&["status", "--json"]).done().json()["loops"], json!([]));
     world.ralph(&["status", "--all"]).check(
         0,
-        "LOOP                  STATE      AT    TIME     PROJECT  GOAL\n\
-         [LOOP]  cancelled  0/25  0 s ago  project  fix it\n",
+        "LOOP                  STATE      AT      TIME     PROJECT  GOAL\n\
+         [LOOP]  cancelled  1 turn  0 s ago  project  fix it\n",
         "",
     );
 }

@@ -241,5 +241,5 @@ fn the_loop_of_a_conversation_shows_the_rounds_that_it_has_seen() {
     assert!(page.contains("<h2>Rounds</h2>") && page.contains("version 2"), "{page}");
     fs::remove_file(place.at("project/.claude/refine-sessions.json")).unwrap();
     let said = place.done(&["report", ID]);
-    assert!(!said.contains("| Round |") && said.contains("max iterations"), "{said}");
+    assert!(!said.contains("| Round |") && said.contains("limit reached"), "{said}");
 }

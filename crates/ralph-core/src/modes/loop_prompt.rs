@@ -361,7 +361,7 @@ fn details(
         "" => String::new(),
         counts => format!(" {counts}."),
     };
-    let _ = writeln!(text, "Ralph loop, iteration {}.{counts}", state.position());
+    let _ = writeln!(text, "Ralph loop at {}.{counts}", state.position());
     let _ = writeln!(text, "{}", next(state, digest));
     let last = how_to_end(state);
     // The last part must not be cut.
@@ -611,8 +611,8 @@ mod tests {
             (Signal::SameFailure, "This is the same failure as before, 2 times in a row; at 3 the"),
             (Signal::NoChange, "Nothing has changed since the stop before (1 of 3 such stops"),
             (Signal::Idle, "Nothing has changed since the stop before (1 of 3 such stops"),
-            (Signal::Working, "Ralph loop, iteration 3/25."),
-            (Signal::Cycle, "Ralph loop, iteration 3/25."),
+            (Signal::Working, "Ralph loop at 3/25."),
+            (Signal::Cycle, "Ralph loop at 3/25."),
         ] {
             let line = warned(signal);
             assert!(line.starts_with(begins), "{line}");
@@ -656,11 +656,7 @@ mod tests {
     #[test]
     fn the_next_step_says_where_the_loop_stands() {
         let text = next_step(&state(), CompletionRequest::None, None, NOW).details;
-        assert!(
-            text.starts_with(
-                "Ralph loop, iteration 3/25. 1 of 3 tasks done, 0 of 1 criterion holds."
-            )
-        );
+        assert!(text.starts_with("Ralph loop at 3/25. 1 of 3 tasks done, 0 of 1 criterion holds."));
         assert!(text.contains("Next: T-2"));
     }
 

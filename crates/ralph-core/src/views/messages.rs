@@ -116,6 +116,23 @@ pub fn turns(state: &LoopState) -> String {
     }
 }
 
+/// How far a loop is: its position, or the turns or rounds of one that has ended.
+pub fn place(state: &LoopState) -> String {
+    match turns(state) {
+        turns if state.ending.is_some() && !turns.is_empty() => turns,
+        _ => what_and_where(state).1,
+    }
+}
+
+/// `loop L is paused after 2 rounds`: the beginning of a run's last line.
+pub fn paused_run(state: &LoopState) -> String {
+    let after = match turns(state).as_str() {
+        "" => String::new(),
+        turns => format!(" after {turns}"),
+    };
+    format!("loop {} is paused{after}", state.loop_id)
+}
+
 /// The limit that `max_iterations` is: the loop continues exactly that many times.
 fn limit(state: &LoopState) -> String {
     let most = state.max_iterations as usize;

@@ -1,6 +1,6 @@
 //! What the words of a state and of a journal are called on a screen. Programs get the words.
 
-use crate::state::{EndingTone, LoopState, PauseCause, Phase};
+use crate::state::{EndingKind, EndingTone, LoopState, PauseCause, Phase};
 
 /// A keyword as a user reads it: `not run` for `not_run`.
 pub fn spaced(word: &str) -> String {
@@ -33,10 +33,18 @@ pub fn decision(event: &str, decision: &str) -> String {
     phrase.to_owned()
 }
 
+/// How a loop has ended, in a word or two.
+pub fn ended(kind: &EndingKind) -> String {
+    match kind {
+        EndingKind::MaxIterations => "limit reached".to_owned(),
+        kind => spaced(kind.as_str()),
+    }
+}
+
 /// Where a loop stands: `running`, `paused (rate limited)`, `stalled`.
 pub fn standing(state: &LoopState) -> String {
     if let Some(ending) = &state.ending {
-        return spaced(ending.kind.as_str());
+        return ended(&ending.kind);
     }
     match (&state.phase, state.ralplan(), &state.pause) {
         _ if state.awaits_decision() => "you decide".to_owned(),
@@ -71,7 +79,6 @@ pub fn rated(state: &LoopState) -> Option<EndingTone> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::EndingKind;
     use jiff::Timestamp;
 
     #[test]
@@ -100,6 +107,6 @@ mod tests {
         state.pause.as_mut().unwrap().cause = PauseCause::RateLimited;
         assert_eq!(standing(&state), "paused (rate limited)");
         state.end(EndingKind::MaxIterations, "", Timestamp::UNIX_EPOCH);
-        assert_eq!(standing(&state), "max iterations");
+        assert_eq!(standing(&state), "limit reached");
     }
 }

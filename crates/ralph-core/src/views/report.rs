@@ -104,7 +104,7 @@ impl Tone {
 /// How the work ended, or its current phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportOutcome {
-    /// One or two words: `complete`, `max iterations`, `implementation`.
+    /// One or two words: `complete`, `limit reached`, `implementation`.
     pub word: String,
     pub tone: Tone,
     /// The reason.

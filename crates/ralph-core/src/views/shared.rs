@@ -113,7 +113,7 @@ pub fn plan(plan: &Plan) -> String {
     }
     let limits = &plan.limits;
     let mut bounds = vec![
-        counted(plan.max_iterations as usize, "iteration", "iterations"),
+        counted(plan.max_iterations as usize, "turn", "turns"),
         lasted(i64::try_from(limits.max_minutes.saturating_mul(60)).unwrap_or(i64::MAX)),
     ];
     bounds.extend(limits.max_tokens.map(tokens));

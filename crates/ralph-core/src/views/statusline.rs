@@ -3,6 +3,7 @@
 //! It uses only the state, so a criterion counts as in its last run.
 
 use super::phrases::{self, spaced};
+use crate::modes::ralplan;
 use crate::state::{Criterion, EndingTone, LoopState, Mode, Phase, StateView, TaskDigest};
 use crate::tasks::graph;
 use crate::text::plural::{lasted, rounded, tokens, used_dollars};
@@ -73,12 +74,10 @@ pub fn parts(state: &LoopState, now: Timestamp) -> Vec<StatuslinePart> {
 
 /// The name and the position.
 fn head(state: &LoopState, now: Timestamp) -> StatuslinePart {
-    // Consensus planning counts rejections; other modes count iterations.
     let (what, position) = match state.ralplan() {
-        Some(plan) => (
-            format!(" planning {}", spaced(plan.phase.as_str())),
-            format!("{}/{}", plan.iteration, plan.max_iterations),
-        ),
+        Some(plan) => {
+            (format!(" planning {}", spaced(plan.phase.as_str())), ralplan::position(plan))
+        }
         None if state.mode.word() == Mode::default() => {
             (String::new(), format!("{}/{}", state.iteration, state.max_iterations))
         }
@@ -94,7 +93,7 @@ fn head(state: &LoopState, now: Timestamp) -> StatuslinePart {
                 EndingTone::Quiet => Tone::Plain,
                 EndingTone::Wrong => Tone::Wrong,
             };
-            (format!("Ralph ended: {}{}", spaced(kind.as_str()), ago(state, now)), tone)
+            (format!("Ralph ended: {}{}", phrases::ended(kind), ago(state, now)), tone)
         }
         _ if state.awaits_decision() => ("Ralph planning: you decide".to_owned(), Tone::Waits),
         (Phase::Paused, None) => {

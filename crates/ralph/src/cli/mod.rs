@@ -62,7 +62,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Start a loop, or the planned one
+    /// Plan a loop, which `/ralph` or `ralph run` starts
     Start(start::Args),
     /// Show this project's loop
     Status(status::Args),

@@ -53,7 +53,7 @@ pub(crate) struct Args {
 /// The limits and the criteria of a loop that a command starts.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct LoopLimits {
-    /// Maximum number of iterations [default: 25]
+    /// Limit of the turns after the first, or of the rounds of `ralph run` [default: 25]
     #[arg(long, value_name = "N", value_parser = number::max_iterations, allow_hyphen_values = true)]
     max_iterations: Option<u32>,
     /// Limit of working time, in minutes [default: 480]

@@ -22,6 +22,7 @@ use ralph_core::evidence::completion_feedback::Withheld;
 use ralph_core::modes::parallel::{self, NextParallelStep};
 use ralph_core::state::{LoopState, PauseCause, TaskStatus};
 use ralph_core::stop;
+use ralph_core::views::messages;
 use ralph_io::process::clock;
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::store::loop_file::LoopFile;
@@ -160,7 +161,7 @@ impl<'a> LoopOwner<'a> for ParallelState<'a> {
     fn paused_line(&mut self, state: &LoopState, why: &str) -> String {
         let kept: String = kept(state).into_iter().map(|line| format!("\n{line}")).collect();
         let next = engine::goes_on("parallel run", why);
-        format!("loop {} is paused at {}: {why}{next}{kept}", state.loop_id, state.position())
+        format!("{}: {why}{next}{kept}", messages::paused_run(state))
     }
 }
 

@@ -16,7 +16,8 @@ use crate::state::{Criterion, EndingKind, EndingTone, Finding, LoopState, Phase,
 use crate::stop;
 use crate::tasks::graph::{self, Graph, TaskReadiness as TaskStanding};
 use crate::text::plural::used_dollars;
-use crate::{evidence::completion_feedback, modes::ralplan, text::sanitize, views::messages};
+use crate::views::{messages, phrases};
+use crate::{evidence::completion_feedback, modes::ralplan, text::sanitize};
 use jiff::Timestamp;
 
 /// Tasks shown, the first ones.
@@ -127,7 +128,7 @@ fn outcome(state: &LoopState) -> ReportOutcome {
             ending.cause.as_ref().map(|cause| format!(" ({})", words::spaced(cause.as_str())));
         let tone = of_ending(&ending.kind);
         return ReportOutcome {
-            word: format!("{}{}", words::spaced(ending.kind.as_str()), cause.unwrap_or_default()),
+            word: format!("{}{}", phrases::ended(&ending.kind), cause.unwrap_or_default()),
             tone,
             detail: words::line(&ending.detail, LONG),
         };

@@ -94,7 +94,7 @@ fn outcome(seen: &RefinementSeen<'_>) -> ReportOutcome {
     let session = seen.session;
     let (word, tone) = match (&session.status, &seen.activity) {
         (Status::Plateau, _) => ("plateau".to_owned(), Tone::Good),
-        (Status::MaxIterations, _) => ("max iterations".to_owned(), Tone::Warn),
+        (Status::MaxIterations, _) => ("limit reached".to_owned(), Tone::Warn),
         (Status::Cancelled, _) => ("cancelled".to_owned(), Tone::Quiet),
         (_, Activity::Runs(how)) => (how.clone(), Tone::Live),
         (_, Activity::Pauses) => ("paused in a conversation".to_owned(), Tone::Warn),

@@ -350,7 +350,7 @@ fn a_refinement_stands_where_its_session_says_and_whoever_is_at_it() {
     check(Plateau, none(), "plateau", Tone::Good, "`ralph build`");
     check(Cancelled, none(), "cancelled", Tone::Quiet, "`ralph refine history --id api`");
     let more = "`ralph refine loop --id api --max-iterations 10`";
-    check(MaxIterations, none(), "max iterations", Tone::Warn, more);
+    check(MaxIterations, none(), "limit reached", Tone::Warn, more);
     check(Interrupted, none(), "interrupted", Tone::Warn, "`ralph refine loop --id api`");
     check(Running, none(), "interrupted", Tone::Warn, "`ralph refine loop --id api`");
     check(Running, runs(), "running in tmux refine-api", Tone::Live, "`ralph refine status");

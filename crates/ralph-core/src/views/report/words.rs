@@ -71,7 +71,7 @@ pub(super) fn share(part: u64, whole: u64) -> u8 {
     u8::try_from(hundredths.min(100)).unwrap_or(100)
 }
 
-/// A keyword as people write it: `max iterations` for `max_iterations`.
+/// A keyword as people write it: `complete unverified` for `complete_unverified`.
 pub(super) fn spaced(word: &str) -> String {
     line(&word.replace('_', " "), SHORT)
 }

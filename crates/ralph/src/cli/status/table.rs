@@ -41,7 +41,7 @@ pub(super) fn lines(loops: &[LoopView], now: Timestamp) -> Vec<String> {
 
 fn row(one: &LoopView, now: Timestamp) -> [String; 6] {
     let state = &one.state;
-    let (_, position) = messages::what_and_where(state);
+    let position = messages::place(state);
     let since = |at: Timestamp| lasted(now.duration_since(at).as_secs());
     let time = match (&state.ending, state.started_at) {
         (Some(ending), _) => format!("{} ago", since(ending.at)),

@@ -14,11 +14,7 @@ use ralph_core::{evidence::pinned, modes::ralplan, tasks::graph, views::messages
 
 pub(super) fn describe(one: &LoopView, now: Timestamp) -> String {
     let state = &one.state;
-    let (what, mut position) = messages::what_and_where(state);
-    let turns = messages::turns(state);
-    if state.ending.is_some() && !turns.is_empty() {
-        position = turns;
-    }
+    let ((what, _), position) = (messages::what_and_where(state), messages::place(state));
     let by_mode = state.is_running() || state.awaits_decision();
     let mut phase = match one.cut() {
         Some(_) => "interrupted".to_owned(),
@@ -219,7 +215,7 @@ fn planning(state: &LoopState) -> String {
     };
     let warning = if plan.forced { ", WARNING: no critic has approved it" } else { "" };
     format!(
-        "{}, iteration {}{text}{warning}",
+        "{}, plan {}{text}{warning}",
         phrases::spaced(plan.phase.as_str()),
         ralplan::position(plan)
     )
