@@ -150,7 +150,7 @@ fn call(next: &str) -> Value {
 /// The question that was last named.
 fn question(told: &str) -> Value {
     let (_, next) = told.rsplit_once("exactly one question:\n").expect("a question is named");
-    let text = next.lines().next().expect("the question stands below");
+    let (text, _) = next.split_once("\n- Proceed: ").expect("the options stand below");
     let option = |label: &str| json!({"label": label, "description": "As it says"});
     json!({"questions": [{"question": text, "header": "Plan", "multiSelect": false,
         "options": [option("Proceed"), option("Proceed and start"),

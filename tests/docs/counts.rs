@@ -28,7 +28,6 @@ const NEVER_ONE: &[(&str, &str, &str)] = &[
     ("progress.rs", "{n} times", "another branch has one"),
     ("progress.rs", "{n} stops", "another branch has one"),
     ("question.rs", "{count} questions", "told where it is not one"),
-    ("question.rs", "{} iterations", "a fraction: 1/5"),
     ("ralplan/step.rs", "{} iterations", "a fraction: 5/5"),
     ("core/src/modes/refine/in_session.rs", "{MOST_IN_FOREGROUND} rounds", "a constant"),
     ("refine/state.rs", "{LONGEST_NAME} letters", "a constant"),

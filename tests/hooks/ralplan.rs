@@ -12,7 +12,7 @@ fn a_typed_command_begins_and_says_the_first_step() {
         let ran = world.type_command(name, "\"Add a login\"");
         let context = ran.context();
         assert!(
-            context.contains("Task: Add a login\nPhase: planner_planning, iteration 0/5."),
+            context.contains("Task: Add a login\nPhase: planner_planning, plan 1/5."),
             "{context}"
         );
         assert!(context.contains("subagent_type `ralplan-metis`"), "{context}");
@@ -528,7 +528,7 @@ fn a_document_of_another_tool_is_taken_up_or_put_aside() {
     world.write(".omc/ralplan-state.json", &left.to_string());
     let context = world.type_command("ralplan", "").context();
     assert!(
-        context.contains("Phase: planner_planning, iteration 2/5"),
+        context.contains("Phase: planner_planning, plan 3/5"),
         "no file is a verdict: {context}"
     );
     let world = World::new();
@@ -549,7 +549,7 @@ fn the_document_as_its_own_tool_writes_it_becomes_a_planning_at_the_planner() {
     world.write(".omc/ralplan-state.json", sample);
     let context = world.type_command("ralplan", "").context();
     assert!(context.contains("limit login attempts"), "{context}");
-    assert!(context.contains("Phase: planner_planning, iteration 1/5"), "{context}");
+    assert!(context.contains("Phase: planner_planning, plan 2/5"), "{context}");
     assert_eq!(mirror(&world)["plan_path"], ".omc/plans/login-limit.md");
     // Nothing but the planner's own file can be written from now on.
     world.tool("Write", write_to(&world, "tracked")).denied();
@@ -612,7 +612,7 @@ fn hooks_that_hear_no_report_say_so() {
 fn status_and_explain_tell_how_far_it_is() {
     let world = awaiting();
     let text = world.elsewhere(&["status"]).text;
-    for line in ["awaiting user approval, iteration 0/5", &hash(&world), "ralph ralplan approve"] {
+    for line in ["awaiting user approval, plan 1/5", &hash(&world), "ralph ralplan approve"] {
         assert!(text.contains(line), "{line}: {text}");
     }
     let document: Value =
@@ -620,17 +620,18 @@ fn status_and_explain_tell_how_far_it_is() {
     assert_eq!(document["loops"][0]["ralplan"]["phase"], "awaiting_user_approval");
     world.stop("x").goes_on();
     let text = world.elsewhere(&["explain"]).text;
-    assert!(text.contains("awaiting user approval, iteration 0/5"), "{text}");
+    assert!(text.contains("awaiting user approval, plan 1/5"), "{text}");
     world.tool("Bash", json!({"command": "git branch y"})).denied();
     let text = world.elsewhere(&["explain", "9"]).text;
-    for line in ["[RALPLAN] Critic verdict: OKAY", "tool call refused", "[RALPLAN] Invoking Critic"]
-    {
+    for line in ["Plan 1/5: the critic approves; you decide", "tool call refused"] {
         assert!(text.contains(line), "{line}: {text}");
     }
     let text = world.elsewhere(&["ralplan", "status"]).text;
     for line in [
         "Task: Add a login",
         "Verdict: OKAY",
+        "Criteria:\n  1. AC-1 ",
+        "Tasks:\n  1. T-1 ",
         "[RALPLAN] Critic verdict: OKAY",
         "Next: summarize in a few lines",
     ] {
@@ -693,16 +694,16 @@ fn a_plan_that_another_tool_has_left_is_revised_by_its_failed_gates() {
     assert!(told.contains("Fix these failed gates") && told.contains("machine-readable"), "{told}");
 }
 
-/// The lines of the log that a hook has shown the person.
+/// The lines of a planning that a hook has shown the person.
 fn shown(ran: &crate::world::Ran) -> Vec<String> {
     let text = ran.out();
     let Ok(reply) = serde_json::from_str::<Value>(&text) else { return Vec::new() };
     let message = reply["systemMessage"].as_str().unwrap_or_default().to_owned();
-    message.lines().filter(|line| line.starts_with("[RALPLAN")).map(str::to_owned).collect()
+    message.lines().filter(|line| line.starts_with("Plan ")).map(str::to_owned).collect()
 }
 
 #[test]
-fn each_line_of_the_log_is_shown_to_the_person_once() {
+fn each_event_is_shown_to_the_person_once_in_one_line() {
     let mut world = World::new();
     let mut told = Vec::new();
     told.extend(shown(&world.type_command("ralplan", "\"Add a login\"")));
@@ -710,19 +711,42 @@ fn each_line_of_the_log_is_shown_to_the_person_once() {
     told.extend(shown(&reports(&world, "metis", "m", "Nothing.")));
     told.extend(shown(&agent_is_back(&world, "ralplan-metis")));
     told.extend(shown(&calls(&world, "ralplan-planner", "x")));
+    world.write(PLAN, &plan_text("Improve it."));
+    reports(&world, "planner", "p", READY).blocked();
     world.write(PLAN, &plan_text(""));
     // In the background: the session learns of the end at its next stop, or when it is woken.
     told.extend(shown(&reports(&world, "planner", "p", READY)));
     told.extend(shown(&world.stop("I wait.")));
     told.extend(shown(&world.stop("I wait.")));
     told.extend(shown(&calls_critic(&world)));
-    told.extend(shown(&reports(&world, "critic", "c", &verdict(&world, "OKAY"))));
+    told.extend(shown(&reports(&world, "critic", "c", &verdict(&world, "REJECT"))));
+    told.extend(shown(&agent_is_back(&world, "ralplan-critic")));
+    reports(&world, "planner", "p", QUESTION).silent();
+    told.extend(shown(&agent_is_back(&world, "ralplan-planner")));
+    reports(&world, "architect", "a", ANSWER).silent();
+    told.extend(shown(&agent_is_back(&world, "ralplan-architect")));
+    reports(&world, "planner", "p", READY).silent();
+    told.extend(shown(&calls_critic(&world)));
+    told.extend(shown(&reports(&world, "critic", "c2", &verdict(&world, "OKAY"))));
     let woken = "<task-notification>\n<status>completed</status>\n</task-notification>";
     told.extend(shown(&world.prompt("prompt-2", woken)));
     told.extend(shown(&agent_is_back(&world, "ralplan-critic")));
-    told.extend(shown(&answers(&world, "Proceed")));
-    let log = world.archived()[0]["ralplan"]["log"].clone();
-    assert_eq!(json!(told), log);
+    told.extend(shown(&answers(&world, "Adjust")));
+    assert_eq!(
+        told,
+        [
+            "Plan 1/5: the gap finder has read the task",
+            "Plan 1/5: not ready for the critic: line 5: `improve` cannot be checked; give a \
+             number, or the command that shows it",
+            "Plan 1/5: `.omc/plans/login.md` goes to the critic",
+            "Plan 1/5: the critic rejects: T-1 names no line: name it",
+            "Plan 2/5: the planner asks the architect: Security: where do secrets go?",
+            "Plan 2/5: the architect answers: Security: a vault",
+            "Plan 2/5: `.omc/plans/login.md` goes to the critic",
+            "Plan 2/5: the critic approves; you decide",
+            "Plan 1/5: back to the planner with what you said",
+        ]
+    );
 }
 
 #[test]

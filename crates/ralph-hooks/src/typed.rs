@@ -78,8 +78,7 @@ fn started(call: &HookCall, state: LoopState, told: &[String]) -> Result<Reply> 
     let row = mode::of(&state.mode);
     let announced = [&[row.announcement(&state)], told].concat().join("\n  ");
     let heading = row.started_line(&state);
-    let log = state.ralplan().map(|plan| plan.log.join("\n")).unwrap_or_default();
-    let reply = contract(call, &heading, &state).tell(messages::line(&announced)).tell_also(&log);
+    let reply = contract(call, &heading, &state).tell(messages::line(&announced));
     Ok(reply.tell_also(&permission::dialogs(&call.input.permission_mode)))
 }
 

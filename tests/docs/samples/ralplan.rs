@@ -2,13 +2,18 @@
 
 use super::{Sample, Screen, check};
 use crate::planning::{
-    PLAN, READY, agent_is_back, allowed, calls_critic, plan_text, planned_for, reports, verdict,
+    PLAN, READY, agent_is_back, allowed, awaiting, calls_critic, plan_text, planned_for, reports,
+    verdict,
 };
 use crate::world::Ran;
 use serde_json::{Value, json};
 
-pub(super) const SAMPLES: &[Sample] =
-    &[("ralplan-log", log), ("ralplan-refused", refused), ("ralplan-faults", faults)];
+pub(super) const SAMPLES: &[Sample] = &[
+    ("ralplan-log", log),
+    ("ralplan-refused", refused),
+    ("ralplan-question", question),
+    ("ralplan-faults", faults),
+];
 
 /// What the person is shown, which an event may leave to the next one.
 fn told(screen: &mut Screen, ran: &Ran) {
@@ -25,13 +30,26 @@ fn log() -> String {
     reports(&screen.world, "metis", "m", "Passwords are not mentioned.").silent();
     screen.world.write(PLAN, &plan_text(""));
     reports(&screen.world, "planner", "p", READY).silent();
-    let call = calls_critic(&screen.world);
-    allowed(&call);
-    told(&mut screen, &call);
-    let verdict = verdict(&screen.world, "OKAY");
-    reports(&screen.world, "critic", "c", &verdict).silent();
-    let ran = agent_is_back(&screen.world, "ralplan-critic");
-    told(&mut screen, &ran);
+    for (agent, word) in [("c", "REJECT"), ("d", "OKAY")] {
+        let call = calls_critic(&screen.world);
+        allowed(&call);
+        told(&mut screen, &call);
+        let verdict = verdict(&screen.world, word);
+        reports(&screen.world, "critic", agent, &verdict).silent();
+        let ran = agent_is_back(&screen.world, "ralplan-critic");
+        told(&mut screen, &ran);
+        if word == "REJECT" {
+            reports(&screen.world, "planner", "p", READY).silent();
+        }
+    }
+    screen.text()
+}
+
+fn question() -> String {
+    let mut screen = Screen::of(awaiting());
+    let next = screen.world.ralph(&["ralplan", "next", "--json"]);
+    let next: Value = serde_json::from_str(&next.text).unwrap();
+    screen.show(next["next"]["question"].as_str().unwrap());
     screen.text()
 }
 

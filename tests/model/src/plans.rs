@@ -132,6 +132,7 @@ impl Model for Plans {
         let mut plan = ralplan::begin("log in", Timestamp::UNIX_EPOCH);
         plan.max_iterations = self.max_rejections;
         plan.log.clear();
+        plan.untold.clear();
         vec![World {
             plan,
             looped: Loop::Runs,

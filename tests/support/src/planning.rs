@@ -121,10 +121,13 @@ pub fn question(world: &World) -> Value {
     let concerns = concerns.map(|(at, one)| format!(" {}. {}", at + 1, one.as_str().unwrap()));
     let concerns: String = concerns.collect();
     let warning = if concerns.is_empty() { "" } else { "WARNING: not approved. " };
+    let lists = ["criteria", "tasks"].map(|list| plan[list].as_array().cloned());
+    let lists: Vec<&str> = lists.iter().flatten().flatten().filter_map(Value::as_str).collect();
     let question = format!(
-        "{warning}The critic judged the plan `{}` ({}).{concerns} Shall it be carried out?",
+        "{warning}The critic judged the plan `{}` ({}).{concerns} {} Shall it be carried out?",
         plan["plan_path"].as_str().unwrap(),
-        hash(world)
+        hash(world),
+        lists.join(" ")
     );
     json!({"questions": [{"question": question, "header": "Plan", "multiSelect": false, "options": [
         {"label": "Proceed", "description": "a"}, {"label": "Proceed and start", "description": "d"},

@@ -497,12 +497,12 @@ impl Ran {
         String::from_utf8(self.output.stderr.clone()).unwrap()
     }
 
-    /// The one JSON object on standard output, or null. Leaves out log lines of a planning, which
+    /// The one JSON object on standard output, or null. Leaves out the lines of a planning, which
     /// may come with any answer; [`Ran::message`] has them.
     #[track_caller]
     pub fn json(&self) -> Value {
         let mut said = self.whole();
-        let is_log = |text: &str| text.lines().all(|line| line.starts_with("[RALPLAN"));
+        let is_log = |text: &str| text.lines().all(|line| line.starts_with("Plan "));
         if said["systemMessage"].as_str().is_some_and(is_log) {
             said.as_object_mut().unwrap().remove("systemMessage");
         }

@@ -87,7 +87,7 @@ pub fn is_plans_place(path: &str) -> bool {
 }
 
 /// Appends lines to the log and drops the oldest ones beyond `LOG_KEPT`.
-pub fn log_of(mut before: Vec<String>, lines: &[String]) -> Vec<String> {
+fn log_of(mut before: Vec<String>, lines: &[String]) -> Vec<String> {
     before.extend_from_slice(lines);
     let more = before.len().saturating_sub(LOG_KEPT);
     before.drain(..more);
@@ -96,27 +96,28 @@ pub fn log_of(mut before: Vec<String>, lines: &[String]) -> Vec<String> {
 
 const LOG_KEPT: usize = 100;
 
-/// Lines kept for the user. A user who was away for longer finds the rest in the log.
+/// Lines kept for the user. A user who was away for longer finds all events in the log.
 const UNTOLD_KEPT: usize = 12;
 
-/// Keeps log lines for the next event whose message the client shows. The client shows no message
-/// at the end of an agent.
-pub fn keep_to_tell(plan: &mut RalplanState, lines: &[String]) {
-    plan.untold.extend_from_slice(lines);
+/// Keeps a line for the next event whose message the client shows. The client shows no message at
+/// the end of an agent.
+fn keep_to_tell(plan: &mut RalplanState, line: &str) {
+    plan.untold.push(line.to_owned());
     let more = plan.untold.len().saturating_sub(UNTOLD_KEPT);
     plan.untold.drain(..more);
 }
 
-/// Takes the log lines that the user has not been shown yet, joined by line breaks; empty if there
+/// Takes the lines that the user has not been shown yet, joined by line breaks; empty if there
 /// are none. They count as shown from then on.
 pub fn to_tell(state: &mut LoopState) -> String {
     let untold = state.ralplan_mut().map(|plan| std::mem::take(&mut plan.untold));
     untold.unwrap_or_default().join("\n")
 }
 
-/// How many rejections are used up, for display: `2/5`.
+/// Which plan it is, of those that a critic may reject: `1/5`.
 pub fn position(plan: &RalplanState) -> String {
-    format!("{}/{}", plan.iteration, plan.max_iterations)
+    let number = plan.iteration.saturating_add(1).min(plan.max_iterations);
+    format!("{number}/{}", plan.max_iterations)
 }
 
 #[cfg(test)]
@@ -160,7 +161,9 @@ mod tests {
     fn a_line_is_told_once_and_the_oldest_are_left_out() {
         let mut state = LoopState { mode: RalplanState::default().into(), ..LoopState::default() };
         let lines: Vec<String> = (1..=UNTOLD_KEPT + 1).map(|n| n.to_string()).collect();
-        keep_to_tell(state.ralplan_mut().unwrap(), &lines);
+        for line in &lines {
+            keep_to_tell(state.ralplan_mut().unwrap(), line);
+        }
         assert_eq!(to_tell(&mut state), lines[1..].join("\n"));
         assert_eq!(to_tell(&mut state), "");
         assert_eq!(to_tell(&mut LoopState::default()), "");

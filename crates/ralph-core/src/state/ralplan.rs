@@ -49,6 +49,12 @@ pub struct RalplanState {
     /// The gap finder's report, for the planner.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub gaps: String,
+    /// The criteria of the plan that is judged, each in one line.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<String>,
+    /// The tasks of that plan.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<String>,
     /// Quality gates that the last reported plan failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed_gates: Vec<String>,
@@ -82,7 +88,7 @@ pub struct RalplanState {
     /// The last lines of the event log, for people.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub log: Vec<String>,
-    /// Lines of the log that the user has not seen yet.
+    /// A line for each event that the user has not seen yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub untold: Vec<String>,
     /// Members that this version does not know.
@@ -92,7 +98,7 @@ pub struct RalplanState {
 
 from_json!(RalplanState {
     phase, iteration, max_iterations, plan_path, task, started_at, ready_hash, plan_hash, planners,
-    critics, sent_back, consulted_gap_finder, gaps, failed_gates, questions, answers, feedback,
+    critics, sent_back, consulted_gap_finder, gaps, criteria, tasks, failed_gates, questions, answers, feedback,
     verdict, forced, concerns, decision, told_at, still, log, untold; extra
 });
 
@@ -112,6 +118,8 @@ impl Default for RalplanState {
             sent_back: Vec::new(),
             consulted_gap_finder: false,
             gaps: String::new(),
+            criteria: Vec::new(),
+            tasks: Vec::new(),
             failed_gates: Vec::new(),
             questions: Vec::new(),
             answers: Vec::new(),

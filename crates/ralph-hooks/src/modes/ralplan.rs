@@ -24,9 +24,9 @@ use crate::{signals, stop, unreadable};
 use anyhow::Result;
 use ralph_core::guard::{self, LoopActivity};
 use ralph_core::modes::arguments::Options;
-use ralph_core::modes::ralplan::{self, PlanSeen, Role};
+use ralph_core::modes::ralplan::{self, PlanSeen, Role, question};
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{Glance, LoopState, RalplanState};
+use ralph_core::state::{Glance, LoopState};
 use ralph_core::tasks::plan;
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{client, store::plan_files};
@@ -149,6 +149,7 @@ fn look(root: &Path, path: &str) -> Option<PlanSeen> {
     let mut seen = plan_files::look(root, path)?;
     let text = plan_files::plan_text(root, path).unwrap_or_default();
     if let Ok(plan) = plan::parse(&text) {
+        (seen.criteria, seen.tasks) = question::lists(&plan);
         seen.gates.extend(crate::begin::cannot_start(&plan.criteria, root));
     }
     Some(seen)
@@ -158,7 +159,7 @@ fn look(root: &Path, path: &str) -> Option<PlanSeen> {
 struct PlanningChange<T> {
     outcome: T,
     state: LoopState,
-    /// The lines that the change added to the log.
+    /// The lines that the change kept for the user.
     lines: Vec<String>,
 }
 
@@ -172,16 +173,12 @@ fn change<T>(
         if !state.is_live() || state.ralplan().is_none() {
             return None;
         }
-        let before = take_log(state);
+        let before = state.ralplan_mut().map(|plan| std::mem::take(&mut plan.untold));
         let outcome = change(state);
-        let lines = take_log(state);
-        let is_of_driver = state.round.is_some();
+        let mut lines = Vec::new();
         if let Some(plan) = state.ralplan_mut() {
-            plan.log = ralplan::log_of(before, &lines);
-            // The lines of a driver's rounds are printed in the driver's terminal.
-            if !is_of_driver {
-                ralplan::keep_to_tell(plan, &lines);
-            }
+            lines.clone_from(&plan.untold);
+            plan.untold.splice(0..0, before.unwrap_or_default());
         }
         Some(PlanningChange { outcome, state: state.clone(), lines })
     })?;
@@ -190,7 +187,7 @@ fn change<T>(
     Ok(Some(changed))
 }
 
-/// Adds the log lines that the user has not seen to the answer.
+/// Adds the lines that the user has not seen to the answer.
 pub(crate) fn tell_log(file: &LoopFile, state: &LoopState, reply: Reply) -> Result<Reply> {
     let has_any = state.ralplan().is_some_and(|plan| !plan.untold.is_empty());
     if !has_any {
@@ -199,11 +196,4 @@ pub(crate) fn tell_log(file: &LoopFile, state: &LoopState, reply: Reply) -> Resu
     // Several agents may end at once, so this needs the lock.
     let lines = file.update(ralplan::to_tell)?;
     Ok(reply.tell_also(&lines.unwrap_or_default()))
-}
-
-fn take_log(state: &mut LoopState) -> Vec<String> {
-    state
-        .ralplan_mut()
-        .map(|plan: &mut RalplanState| std::mem::take(&mut plan.log))
-        .unwrap_or_default()
 }

@@ -120,6 +120,7 @@ pub fn look(project_root: &Path, path: &str) -> Option<PlanSeen> {
         path: path.to_owned(),
         hash: ralplan::digest(text.as_bytes()),
         gates: gates::check(&text, exists).iter().map(ToString::to_string).collect(),
+        ..PlanSeen::default()
     })
 }
 

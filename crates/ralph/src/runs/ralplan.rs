@@ -16,7 +16,7 @@ use crate::runs::worker::RoundOrder;
 use anyhow::Result;
 use gate::GateOutcome;
 use ralph_core::modes::ralplan::driven::{self, DueRound};
-use ralph_core::modes::ralplan::{AgentInput, Role};
+use ralph_core::modes::ralplan::{self as planning, AgentInput, Role};
 use ralph_core::state::{LoopState, PauseCause};
 use ralph_hooks::modes::ralplan;
 use ralph_io::store::loop_file::{Loaded, LoopFile};
@@ -74,17 +74,14 @@ impl Driver<'_> {
         Ok(loaded.is_none_or(|loaded| loaded.state.via.is_some() || !loaded.state.is_live()))
     }
 
-    /// Shows what a round achieved, from the log of the planning.
+    /// Shows what a round achieved, in the lines of the planning that no session shows.
     fn show_end(&self, session: &str, came: &RoundResult) -> Result<()> {
-        let Some(loaded) = self.file.read().map_err(bad_state)? else {
+        let Some(news) = self.file.update(planning::to_tell).map_err(bad_state)? else {
             self.runner.remove(session, came);
             return Ok(());
         };
-        let log = |state: &LoopState| state.ralplan().cloned().unwrap_or_default().log;
-        let after = log(&loaded.state);
-        let news = driven::news(&log(&self.before), &after);
         let done = match news.is_empty() {
-            false => news.join("; "),
+            false => news.replace('\n', "; "),
             true => told::nothing(self.file.folder(), session),
         };
         let became = format!("{}: {done}", self.runner.screen.label(session));

@@ -56,6 +56,7 @@ pub(super) fn carry_out(model: &Plans, world: &mut World, act: Act) -> Done {
 fn take(world: &mut World, event: &PlanEvent<'_>) -> PlanOutcome {
     let outcome = ralplan::step(&mut world.plan, event);
     world.plan.log.clear();
+    world.plan.untold.clear();
     outcome
 }
 

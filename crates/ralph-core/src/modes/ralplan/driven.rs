@@ -76,13 +76,6 @@ pub fn leave(state: &mut LoopState, cause: PauseCause, why: &str, now: Timestamp
     build::rest(state, cause, why, now);
 }
 
-/// The lines of `log` that are not in `before`. The log may have dropped its oldest lines in the
-/// meantime.
-pub fn news<'a>(before: &[String], log: &'a [String]) -> &'a [String] {
-    let first_new = (0..=log.len()).rev().find(|n| before.ends_with(&log[..*n]));
-    &log[first_new.unwrap_or(0)..]
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::step::tests::{awaiting, in_review, planning};
@@ -174,15 +167,5 @@ mod tests {
         leave(&mut state, PauseCause::Person, "Ctrl-C", NOW);
         assert_eq!((state.phase, state.round), (Phase::Paused, None));
         assert!(state.pause.unwrap().told);
-    }
-
-    #[test]
-    fn the_news_of_a_log_are_its_last_lines() {
-        let lines = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        for (before, log, expected) in
-            [("a b", "a b c d", "c d"), ("a b", "b c", "c"), ("a b", "a b", ""), ("", "a", "a")]
-        {
-            assert_eq!(news(&lines(before), &lines(log)), lines(expected), "{before} {log}");
-        }
     }
 }

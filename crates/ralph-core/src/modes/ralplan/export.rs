@@ -6,7 +6,7 @@
 //! the feedback. It ignores a verdict or an approval, because anyone can write a file of the
 //! project.
 
-use super::is_plans_place;
+use super::{is_plans_place, position};
 use crate::state::{MAX_REJECTIONS, PlanDecision, PlanPhase, PlanVerdict, RalplanState};
 use crate::text::from_json::Members;
 use crate::text::truncate::bounded;
@@ -122,6 +122,8 @@ pub fn read(text: &str, now: Timestamp) -> Result<ImportedState, String> {
     plan.iteration = plan.iteration.min(plan.max_iterations - 1);
     plan.feedback = bounded(&plan.feedback, 4_000);
     plan.log.push(format!("[RALPLAN] Taken up from a document in the phase {phase}"));
+    let at = position(&plan);
+    plan.untold.push(format!("Plan {at}: taken from a document in the phase {phase}"));
     Ok(ImportedState::UnderWay(Box::new(plan)))
 }
 

@@ -218,7 +218,8 @@ mod tests {
     #[test]
     fn a_critic_is_given_the_plans_path_and_digest() {
         let mut plan = planning();
-        let seen = PlanSeen { path: ".omc/plans/a.md".into(), hash: H1.into(), gates: Vec::new() };
+        let (path, hash) = (".omc/plans/a.md".into(), H1.into());
+        let seen = PlanSeen { path, hash, ..PlanSeen::default() };
         let message = "PLAN_READY: .omc/plans/a.md";
         step(&mut plan, &PlanEvent::PlannerReported { agent: "p", message, plan: Some(seen) });
         check(&plan, "ralplan-critic", &["`.omc/plans/a.md`", "- Plan hash: 111111111111`"]);

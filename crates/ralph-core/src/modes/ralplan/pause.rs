@@ -157,7 +157,7 @@ pub(super) fn continues_line(state: &LoopState) -> String {
 pub(super) fn loop_prompt(heading: &str, state: &LoopState, steers: &[String]) -> String {
     let Some(plan) = state.ralplan() else { return heading.to_owned() };
     let mut text = format!("{heading}\nTask: {}\n", bounded(&plan.task, 420));
-    let _ = write!(text, "Phase: {}, iteration {}.", plan.phase, position(plan));
+    let _ = write!(text, "Phase: {}, plan {}.", plan.phase, position(plan));
     match (plan.plan_path.as_str(), short(&plan.plan_hash)) {
         ("", _) => {}
         (path, "") => _ = write!(text, " Plan: `{path}`."),
@@ -310,8 +310,8 @@ mod tests {
         let state = LoopState { loop_id: "l".into(), ..state(awaiting()) };
         let text = loop_prompt(&continues_line(&state), &state, &["faster".to_owned()]);
         for words in [
-            "Ralph planning l continues at 0/5\nTask: log in\n",
-            "Phase: awaiting_user_approval, iteration 0/5. Plan: `.omc/plans/a.md` (111111111111).",
+            "Ralph planning l continues at 1/5\nTask: log in\n",
+            "Phase: awaiting_user_approval, plan 1/5. Plan: `.omc/plans/a.md` (111111111111).",
             "STEER: faster",
             "Next: summarize in a few lines",
         ] {

@@ -6,6 +6,7 @@
 
 use super::{position, short};
 use crate::state::{DecisionKind, PlanPhase, RalplanState};
+use crate::tasks::plan::Plan;
 use crate::text::from_json::{FromJson, Members, from_json};
 use crate::text::sanitize;
 use crate::text::truncate::bounded;
@@ -45,9 +46,9 @@ pub enum NotOurs {
     Hash(String),
     /// The text contains invisible characters.
     Hidden,
-    /// The text omits that the critic has not approved, or some of the concerns that were left
-    /// open. Holds the whole text.
-    LeftOpen(String),
+    /// The text omits that the critic has not approved, a concern that was left open, a criterion
+    /// or a task. Holds the whole text.
+    LeftOut(String),
 }
 
 impl fmt::Display for NotOurs {
@@ -80,10 +81,10 @@ impl fmt::Display for NotOurs {
                 write!(to, "the question does not name the plan's digest, `{hash}`")
             }
             NotOurs::Hidden => to.write_str("the question has invisible characters; remove them"),
-            NotOurs::LeftOpen(text) => write!(
+            NotOurs::LeftOut(text) => write!(
                 to,
-                "the question lacks the WARNING or some of the critic's open points; ask it word \
-                 for word:\n{text}"
+                "the question lacks the WARNING, or one of the critic's open points, the criteria \
+                 or the tasks; ask it word for word:\n{text}"
             ),
         }
     }
@@ -122,46 +123,56 @@ struct Note {
 
 from_json!(Note { notes });
 
-/// The question's text: what was judged, the verdict, and the concerns still open.
+/// The question's text: what was judged, the verdict, the concerns still open, and what would be
+/// carried out.
 pub fn text(plan: &RalplanState) -> String {
-    let (path, hash) = (&plan.plan_path, short(&plan.plan_hash));
-    match plan.forced {
-        false => format!(
-            "The critic approved the plan `{path}` ({hash}) after {} iterations. Shall it be carried out?",
-            position(plan)
-        ),
-        true => format!(
-            "WARNING: the critic has not approved the plan `{path}` ({hash}) in {} iterations. Left open: {} \
-             Shall it be carried out all the same?",
-            position(plan),
-            left_open(plan)
-        ),
+    let (path, hash, at) = (&plan.plan_path, short(&plan.plan_hash), position(plan));
+    let mut text = match plan.forced {
+        false => format!("The critic approved `{path}` ({hash}), plan {at}."),
+        true => format!("WARNING: the critic rejected `{path}` ({hash}), plan {at}."),
+    };
+    for (head, lines) in lists_of(plan).iter().filter(|(_, lines)| !lines.is_empty()) {
+        text.push_str(&format!("\n{head}:\n{}", lines.join("\n")));
     }
+    let anyway = if plan.forced { " all the same" } else { "" };
+    text + &format!("\nShall it be carried out{anyway}?")
 }
 
-/// UTF-16 units for all open concerns, so that the whole question fits into a reason.
-const ROOM: usize = 780;
-
-/// Concerns listed in a question; `ralph ralplan status` shows the others.
-const LISTED: usize = 15;
-
-/// The list of concerns that a critic left open.
-fn left_open(plan: &RalplanState) -> String {
-    let mut list = listed(plan).join(" ");
-    let others = plan.concerns.len().saturating_sub(LISTED);
-    if others > 0 {
-        list.push_str(&format!(" And {others} more: `ralph ralplan status`."));
-    }
-    list
+/// A plan's criteria and tasks, each in one line.
+pub fn lists(plan: &Plan) -> (Vec<String>, Vec<String>) {
+    let criteria = plan.criteria.iter().map(|criterion| {
+        format!("{} {}: {}", criterion.id, criterion.description, criterion.decided_by())
+    });
+    let tasks = plan.tasks.iter().map(|task| format!("{} {}", task.id, task.name));
+    (criteria.collect(), tasks.collect())
 }
 
-/// The open concerns, each cut to its share of the room. Invisible characters are made visible,
-/// because a question that contains one would be refused and the user could never be asked.
-fn listed(plan: &RalplanState) -> Vec<String> {
-    let room = ROOM / plan.concerns.len().clamp(1, LISTED);
-    let in_one_line = |one: &String| words(&sanitize::visible(one));
-    let concerns = plan.concerns.iter().take(LISTED).map(in_one_line).enumerate();
-    concerns.map(|(at, one)| bounded(&format!("{}. {one}", at + 1), room)).collect()
+/// UTF-16 units for all lines of the lists, so that the whole question fits into a reason.
+const ROOM: usize = 820;
+
+/// Lines of each list in a question; `ralph ralplan status` shows the others.
+const LISTED: usize = 12;
+
+/// The lists with their heads. Each line is cut to its share of the room. Invisible characters are
+/// made visible, because a question that contains one would be refused and the user could never be
+/// asked.
+fn lists_of(plan: &RalplanState) -> [(&'static str, Vec<String>); 3] {
+    let concerns: &[String] = if plan.forced { &plan.concerns } else { &[] };
+    let lists = [("Left open", concerns), ("Criteria", &plan.criteria), ("Tasks", &plan.tasks)];
+    let count: usize = lists.iter().map(|(_, items)| items.len().min(LISTED)).sum();
+    let room = ROOM / count.max(1);
+    lists.map(|(head, items)| {
+        let lines = items.iter().take(LISTED).enumerate().map(|(at, one)| {
+            let one = words(&sanitize::visible(one));
+            // A criterion and a task begin with their ids.
+            bounded(&if head == "Left open" { format!("{}. {one}", at + 1) } else { one }, room)
+        });
+        let mut lines: Vec<String> = lines.collect();
+        if items.len() > LISTED {
+            lines.push(format!("and {} more: `ralph ralplan status`", items.len() - LISTED));
+        }
+        (head, lines)
+    })
 }
 
 /// Joins the words of a text with single spaces.
@@ -240,8 +251,8 @@ fn asked(plan: &RalplanState, value: &Value) -> Result<AskedQuestion, NotOurs> {
     if hash.is_empty() || !asked.question.contains(hash) {
         return Err(NotOurs::Hash(hash.to_owned()));
     }
-    if plan.forced && !warns(plan, &asked.question) {
-        return Err(NotOurs::LeftOpen(text(plan)));
+    if !is_whole(plan, &asked.question) {
+        return Err(NotOurs::LeftOut(text(plan)));
     }
     Ok(asked)
 }
@@ -255,10 +266,14 @@ fn are_ours(labels: &[&str]) -> bool {
     has_each && is_known && is_once
 }
 
-/// True for a text that warns and contains every open concern, whatever its line breaks.
-fn warns(plan: &RalplanState, question: &str) -> bool {
+/// True for a text that contains every line of the lists, and the warning if one is due, whatever
+/// its line breaks.
+fn is_whole(plan: &RalplanState, question: &str) -> bool {
     let question = words(question);
-    question.contains("WARNING") && listed(plan).iter().all(|one| question.contains(&words(one)))
+    let lists = lists_of(plan);
+    let mut lines = lists.iter().flat_map(|(_, lines)| lines);
+    (!plan.forced || question.contains("WARNING"))
+        && lines.all(|one| question.contains(&words(one)))
 }
 
 #[cfg(test)]
@@ -426,8 +441,11 @@ mod tests {
         let mut plan = planning();
         (0..5).for_each(|_| reject_once(&mut plan, "c"));
         let text = text(&plan);
-        assert!(text.starts_with("WARNING: the critic has not approved"), "{text}");
-        assert!(text.contains("5/5 iterations. Left open: 1. T-2 has no test Shall"), "{text}");
+        assert_eq!(
+            text,
+            "WARNING: the critic rejected `.omc/plans/a.md` (111111111111), plan 5/5.\n\
+             Left open:\n1. T-2 has no test\nShall it be carried out all the same?"
+        );
         assert_eq!(is_ours(&plan, &json!({"questions": [question(&text, &LABELS)]})), Ok(()));
     }
 
@@ -437,7 +455,7 @@ mod tests {
         (0..5).for_each(|_| reject_once(&mut plan, "c"));
         plan.concerns = vec!["T-2\u{202e} has\u{7} no test\u{200b}".into()];
         let text = text(&plan);
-        assert!(text.contains(r"1. T-2\u{202e} has\u{7} no test\u{200b} Shall"), "{text}");
+        assert!(text.contains(r"1. T-2\u{202e} has\u{7} no test\u{200b}"), "{text}");
         assert_eq!(is_ours(&plan, &json!({"questions": [question(&text, &LABELS)]})), Ok(()));
     }
 
@@ -450,20 +468,44 @@ mod tests {
         let ask = |text: &str| is_ours(&plan, &json!({"questions": [question(text, &LABELS)]}));
         assert_eq!(ask(&whole), Ok(()));
         assert_eq!(
-            ask(&whole.replace(" 2. AC-1", "\n2.  AC-1").replace("Shall it", "Shall we")),
+            ask(&whole.replace("\n2. AC-1", " 2.  AC-1").replace("Shall it", "Shall we")),
             Ok(())
         );
         for shortened in [
             whole.replace("WARNING: ", ""),
             whole.replace("1. T-2 has no test", ""),
             whole.replace("AC-1 passes today", "AC-1"),
-            whole.split(" Left open").next().unwrap().to_owned(),
+            whole.split("\nLeft open").next().unwrap().to_owned(),
         ] {
-            assert_eq!(ask(&shortened), Err(NotOurs::LeftOpen(whole.clone())), "{shortened}");
+            assert_eq!(ask(&shortened), Err(NotOurs::LeftOut(whole.clone())), "{shortened}");
             let mut response = json!({"questions": [question(&shortened, &LABELS)]});
             response["answers"] = json!({shortened: "Proceed"});
             assert_eq!(answer(&plan, &response), None);
         }
+    }
+
+    #[test]
+    fn the_question_shows_the_plans_criteria_and_tasks_and_cannot_leave_one_out() {
+        let mut plan = awaiting();
+        plan.criteria = vec!["AC-1 the login tests pass: npm test -- login".into()];
+        plan.tasks = vec!["T-1 add the form".into(), "T-2 limit\u{202e} attempts".into()];
+        let whole = text(&plan);
+        assert_eq!(
+            whole,
+            "The critic approved `.omc/plans/a.md` (111111111111), plan 1/5.\n\
+             Criteria:\nAC-1 the login tests pass: npm test -- login\n\
+             Tasks:\nT-1 add the form\nT-2 limit\\u{202e} attempts\nShall it be carried out?"
+        );
+        let ask = |text: &str| is_ours(&plan, &json!({"questions": [question(text, &LABELS)]}));
+        assert_eq!(ask(&whole), Ok(()));
+        for shortened in [whole.replace("npm test -- login", "tests"), whole.replace("T-1", "")] {
+            assert_eq!(ask(&shortened), Err(NotOurs::LeftOut(whole.clone())), "{shortened}");
+        }
+        plan.criteria = vec!["AC ".to_owned() + &"x".repeat(900); 40];
+        plan.tasks = plan.criteria.clone();
+        let text = text(&plan);
+        assert_eq!(text.matches("and 28 more: `ralph ralplan status`").count(), 2, "{text}");
+        assert!(text.encode_utf16().count() < 1_100, "{}", text.len());
     }
 
     #[test]
@@ -478,6 +520,6 @@ mod tests {
             assert_eq!(is_ours(&plan, &json!({"questions": [question(&text, &LABELS)]})), Ok(()));
         }
         plan.concerns = vec!["y".repeat(900); 40];
-        assert!(text(&plan).contains("And 25 more: `ralph ralplan status`."), "{}", text(&plan));
+        assert!(text(&plan).contains("and 28 more: `ralph ralplan status`"), "{}", text(&plan));
     }
 }

@@ -8,14 +8,18 @@ mod refusal;
 pub use refusal::PlanRefusal;
 
 use super::formats::{self, CriticFeedback};
-use super::{Role, is_plans_place, position};
+use super::{Role, is_plans_place, keep_to_tell, position};
 use crate::state::{DecisionKind, PlanDecision, PlanPhase, PlanVerdict, RalplanState};
 use crate::text::plural::{counted, noun};
+use crate::text::sanitize;
 use crate::text::truncate::bounded;
 use jiff::Timestamp;
 
 /// UTF-16 units kept of a text for the next agent.
 const KEPT: usize = 4_000;
+
+/// UTF-16 units kept of a criterion, a task or a reason that the user is shown in one line.
+const LINE: usize = 160;
 
 /// The plan's file at the time of the event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -25,6 +29,9 @@ pub struct PlanSeen {
     pub hash: String,
     /// The quality gates that the plan fails, as worded by [`super::gates`].
     pub gates: Vec<String>,
+    /// The plan's criteria and tasks, each in one line.
+    pub criteria: Vec<String>,
+    pub tasks: Vec<String>,
 }
 
 /// Something that happened to a planning.
@@ -85,7 +92,7 @@ pub enum PlanOutcome {
 pub fn begin(task: &str, now: Timestamp) -> RalplanState {
     let mut plan =
         RalplanState { task: task.to_owned(), started_at: now, ..RalplanState::default() };
-    let line = format!("[RALPLAN Iteration {}] Initializing...", position(&plan));
+    let line = format!("[RALPLAN Iteration {}] Initializing...", rejections(&plan));
     log(&mut plan, line);
     log(&mut plan, "[RALPLAN] Starting - Critic review will be required");
     plan
@@ -167,21 +174,27 @@ fn planner(
     if !questions.is_empty() {
         plan.questions = questions.iter().map(|one| bounded(&one.line(), KEPT)).collect();
         plan.answers.clear();
+        let said = questions.iter().map(|one| format!("{}: {}", one.topic, one.question));
+        tell(plan, "the planner asks the architect", &said.collect::<Vec<_>>());
         return Ok(go(plan, &[PlanPhase::ArchitectConsultation]));
     }
     let failed = failed_gates(plan, seen);
     let Some(seen) = seen.filter(|_| failed.is_empty()) else {
         plan.failed_gates.clone_from(&failed);
         log(plan, format!("[RALPLAN] Quality gates failed: {}", failed.len()));
+        tell(plan, "not ready for the critic", &failed);
         return Ok(send_back(plan, agent, failed));
     };
     plan.ready_hash.clone_from(&seen.hash);
+    let lines = |of: &[String]| of.iter().map(|one| one_line(one)).collect();
+    (plan.criteria, plan.tasks) = (lines(&seen.criteria), lines(&seen.tasks));
     plan.plan_hash.clear();
     plan.verdict = None;
     (plan.failed_gates, plan.answers) = (Vec::new(), Vec::new());
     plan.gaps.clear();
     log(plan, "[RALPLAN] Critic review required before approval");
     log(plan, "[RALPLAN] Plan ready, invoking Critic for review");
+    tell(plan, &format!("`{}` goes to the critic", plan.plan_path), &[]);
     Ok(go(plan, &[PlanPhase::CriticReview]))
 }
 
@@ -238,6 +251,8 @@ fn architect(
     plan.answers = answers.iter().map(|one| bounded(&one.line(), KEPT)).collect();
     plan.questions.clear();
     log(plan, "[RALPLAN] Architect answered");
+    let said = answers.iter().map(|one| format!("{}: {}", one.topic, one.recommendation));
+    tell(plan, "the architect answers", &said.collect::<Vec<_>>());
     Ok(go(plan, &[PlanPhase::PlannerPlanning]))
 }
 
@@ -251,6 +266,7 @@ fn gap_finder(plan: &mut RalplanState, message: &str) -> Result<PlanOutcome, Pla
     plan.consulted_gap_finder = true;
     plan.gaps = bounded(message.trim(), KEPT);
     log(plan, "[RALPLAN] Gap finder consulted");
+    tell(plan, "the gap finder has read the task", &[]);
     Ok(PlanOutcome::Noted)
 }
 
@@ -264,6 +280,7 @@ fn critic_called(plan: &mut RalplanState, hash: &str) -> Result<PlanOutcome, Pla
             "The plan was changed after `PLAN_READY:`; read it and report it again.".to_owned(),
         ];
         log(plan, "[RALPLAN] The plan was changed after PLAN_READY, back to Planner");
+        tell(plan, "its file was changed before the critic read it; back to the planner", &[]);
         return Ok(go(plan, &[PlanPhase::PlannerPlanning]));
     }
     hash.clone_into(&mut plan.plan_hash);
@@ -315,15 +332,19 @@ fn critic(
 
 fn approved(plan: &mut RalplanState) -> PlanOutcome {
     plan.feedback.clear();
-    log(plan, format!("[RALPLAN] Approved by Critic at iteration {}", position(plan)));
+    tell(plan, "the critic approves; you decide", &[]);
+    log(plan, format!("[RALPLAN] Approved by Critic at iteration {}", rejections(plan)));
     log(plan, "[RALPLAN] Plan approved by Critic. Awaiting user approval before implementation.");
     go(plan, &[PlanPhase::HandlingVerdict, PlanPhase::AwaitingUserApproval])
 }
 
 fn rejected(plan: &mut RalplanState, said: &CriticFeedback) -> PlanOutcome {
+    let is_last = plan.iteration + 1 >= plan.max_iterations;
+    let what = if is_last { "the critic rejects, and you decide" } else { "the critic rejects" };
+    tell(plan, what, &[&said.critical[..], &said.questions[..]].concat());
     plan.iteration += 1;
     plan.feedback = bounded(&feedback_text(said), KEPT);
-    if plan.iteration >= plan.max_iterations {
+    if is_last {
         plan.forced = true;
         plan.concerns =
             said.critical.iter().chain(&said.questions).map(|one| bounded(one, KEPT)).collect();
@@ -332,7 +353,7 @@ fn rejected(plan: &mut RalplanState, said: &CriticFeedback) -> PlanOutcome {
             format!(
                 "[RALPLAN] WARNING: {} iterations without approval, {}. \
                  Awaiting user approval before implementation.",
-                position(plan),
+                rejections(plan),
                 counted(plan.concerns.len(), "unresolved concern", "unresolved concerns")
             ),
         );
@@ -340,7 +361,7 @@ fn rejected(plan: &mut RalplanState, said: &CriticFeedback) -> PlanOutcome {
     }
     (plan.ready_hash, plan.plan_hash) = (String::new(), String::new());
     plan.questions = said.questions.iter().map(|one| bounded(one, KEPT)).collect();
-    log(plan, format!("[RALPLAN Iteration {}] Feedback to Planner", position(plan)));
+    log(plan, format!("[RALPLAN Iteration {}] Feedback to Planner", rejections(plan)));
     let next = match plan.questions.is_empty() {
         true => PlanPhase::PlannerPlanning,
         false => PlanPhase::ArchitectConsultation,
@@ -406,8 +427,9 @@ fn adjust(plan: &mut RalplanState, words: &str) -> PlanOutcome {
     (plan.iteration, plan.forced, plan.verdict) = (0, false, None);
     plan.concerns.clear();
     (plan.ready_hash, plan.plan_hash) = (String::new(), String::new());
-    let line = format!("[RALPLAN Iteration {}] Adjust: back to Planner", position(plan));
+    let line = format!("[RALPLAN Iteration {}] Adjust: back to Planner", rejections(plan));
     log(plan, line);
+    tell(plan, "back to the planner with what you said", &[]);
     go(plan, &[PlanPhase::PlannerPlanning])
 }
 
@@ -429,6 +451,29 @@ fn go(plan: &mut RalplanState, phases: &[PlanPhase]) -> PlanOutcome {
         plan.phase = last.clone();
     }
     PlanOutcome::Moved(phases.to_vec())
+}
+
+/// How many rejections are used up, as the log counts them: `0/5`.
+fn rejections(plan: &RalplanState) -> String {
+    format!("{}/{}", plan.iteration, plan.max_iterations)
+}
+
+/// Keeps the event's one line for the user, with the first of its reasons.
+fn tell(plan: &mut RalplanState, what: &str, reasons: &[String]) {
+    let mut line = format!("Plan {}: {what}", position(plan));
+    if let Some(first) = reasons.first() {
+        line.push_str(&format!(": {}", one_line(first)));
+    }
+    if reasons.len() > 1 {
+        line.push_str(&format!(" (and {} more)", reasons.len() - 1));
+    }
+    keep_to_tell(plan, &line);
+}
+
+/// A text in one line without letters that act on a terminal, cut to [`LINE`].
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    bounded(&sanitize::visible(&words.join(" ")), LINE)
 }
 
 fn log(plan: &mut RalplanState, line: impl Into<String>) {

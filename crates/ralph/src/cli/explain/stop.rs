@@ -51,7 +51,7 @@ fn of_a_planning(
         what: format!("{what} at {}", entry.position),
         rows: vec![
             ("because", if goes_on { "the planning is not over".to_owned() } else { because }),
-            ("planning", format!("{}, iteration {}", words(plan.phase.as_str()), position(plan))),
+            ("planning", format!("{}, plan {}", words(plan.phase.as_str()), position(plan))),
             ("workers", workers(&record.seen)),
             ("budgets", budgets(&record.before, &record.seen)),
             ("said", message(entry)),

@@ -58,7 +58,7 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     let state = if is_new { bind(here, &found, args)? } else { take_up(here, &found, args)? };
     user_files::make_folders(&logs, 0o700)?;
     screen::tell(&screen::visible_lines(&format!(
-        "planning {} at iteration {}; logs in {}\nTask: {}",
+        "planning {}, plan {}; logs in {}\nTask: {}",
         state.loop_id,
         state.ralplan().map(rules::position).unwrap_or_default(),
         logs.display(),

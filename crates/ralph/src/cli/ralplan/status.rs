@@ -36,7 +36,7 @@ pub(super) fn run(here: &Here, args: &PlanViewArgs) -> Result<Exit> {
 
 fn told(state: &LoopState, plan: &RalplanState, now: &str) -> String {
     let mut text = format!(
-        "planning {}  {}  iteration {}",
+        "planning {}  {}  plan {}",
         visible(&state.loop_id),
         visible(plan.phase.as_str()),
         position(plan)
@@ -53,6 +53,8 @@ fn told(state: &LoopState, plan: &RalplanState, now: &str) -> String {
         let _ = write!(text, "\nVerdict: {word} on {}", short(&verdict.plan_hash));
     }
     for (head, items) in [
+        ("Criteria", &plan.criteria),
+        ("Tasks", &plan.tasks),
         ("Left open by the critic", &plan.concerns),
         ("Failed gates", &plan.failed_gates),
         ("Questions for the architect", &plan.questions),

@@ -4,8 +4,6 @@
 use crate::command::screen::visible;
 use ralph_core::modes::ralplan::{position, short};
 use ralph_core::state::{LoopState, RalplanState};
-use ralph_core::tasks::plan;
-use ralph_core::text::plural::noun;
 use ralph_core::text::truncate::bounded;
 use ralph_io::{store::journal, store::plan_files};
 use std::fmt::Write as _;
@@ -25,14 +23,8 @@ pub(super) fn plan(state: &LoopState) -> String {
     let mut told = format!("\nPlan: {}", what(state));
     told.push_str(&verdict(about));
     told.push_str(&list("", summary(&text)));
-    if let Ok(plan) = plan::parse(&text) {
-        let criteria = plan.criteria.iter().map(|criterion| {
-            format!("{} {}: {}", criterion.id, criterion.description, criterion.decided_by())
-        });
-        told.push_str(&list("\nCriteria:", criteria.collect()));
-        let tasks = plan.tasks.iter().map(|task| format!("{} {}", task.id, task.name));
-        told.push_str(&list("\nTasks:", tasks.collect()));
-    }
+    told.push_str(&list("\nCriteria:", about.criteria.clone()));
+    told.push_str(&list("\nTasks:", about.tasks.clone()));
     told
 }
 
@@ -44,13 +36,10 @@ pub(super) fn what(state: &LoopState) -> String {
 
 fn verdict(about: &RalplanState) -> String {
     if !about.forced {
-        return format!("\nThe critic approved it at iteration {}.", position(about));
+        return format!("\nThe critic approved it: plan {}.", position(about));
     }
-    let mut told = format!(
-        "\nWARNING: no critic approved it in {} {}. Left open:",
-        about.iteration,
-        noun(about.iteration, "iteration", "iterations")
-    );
+    let mut told =
+        format!("\nWARNING: the critic rejected it, plan {}. Left open:", position(about));
     for (at, concern) in about.concerns.iter().enumerate() {
         let _ = write!(told, "\n  {}. {}", at + 1, visible(concern));
     }

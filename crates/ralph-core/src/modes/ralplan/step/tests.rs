@@ -25,7 +25,7 @@ pub(crate) fn planning() -> RalplanState {
 
 fn seen(hash: &str) -> Option<PlanSeen> {
     let path = ".omc/plans/a.md".to_owned();
-    Some(PlanSeen { path, hash: hash.to_owned(), gates: Vec::new() })
+    Some(PlanSeen { path, hash: hash.to_owned(), ..PlanSeen::default() })
 }
 
 fn ready(agent: &'static str, hash: &str) -> PlanEvent<'static> {
@@ -56,7 +56,7 @@ fn in_words(plan: &RalplanState, outcome: &PlanOutcome) -> String {
         PlanOutcome::Dropped(wrong) => format!("dropped: {}", wrong.join(" ")),
         PlanOutcome::Refused(why) => format!("refused: {why}"),
     };
-    format!("{words} | {} {}", plan.phase, position(plan))
+    format!("{words} | {} {}", plan.phase, rejections(plan))
 }
 
 /// Applies the event and compares the result with every part of `expected` between two `…`.
