@@ -1,5 +1,6 @@
 //! `ralph run` beside a client that is a script: the criteria and the tree decide, not its words.
 
+use crate::watch::Screen;
 use crate::world::{Printed, World, start, wait_for};
 use ralph_test_support::round::heard;
 use serde_json::{Value, json};
@@ -137,13 +138,55 @@ fn criteria_that_all_hold_at_the_start_prove_nothing_so_the_rounds_begin() {
     assert_eq!(ended(&world)["ending"]["kind"], "complete");
 }
 
+/// The first round does nothing, and the second one does it.
+const SECOND: &str = r#"test $n = 1 || echo yes >done"#;
+
+#[test]
+fn a_run_begins_with_one_line() {
+    let world = world(SECOND);
+    let printed = world.ralph(&["run", "make it", "--ac", "done=test -f done"]).done();
+    let (before, _) = printed.stderr.split_once("round 1: begins").unwrap();
+    let lines: Vec<&str> = before.lines().collect();
+    assert_eq!(lines.len(), 2, "{before}");
+    let mode = " until `test -f done` holds; permission mode: ";
+    assert!(lines[0].starts_with("running loop ") && lines[0].contains(mode), "{before}");
+    assert!(lines[0].contains("; logs in "), "{before}");
+    assert_eq!(lines[1], "0 of 1 criterion holds");
+}
+
+#[test]
+fn on_a_terminal_a_run_shows_what_holds_in_green_and_what_does_not_in_red() {
+    let (red, green, yellow) = ("\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m");
+    for (environment, is_coloured) in [(&[][..], true), (&[("NO_COLOR", "1")][..], false)] {
+        let world = world(SECOND);
+        let ralph =
+            format!("PATH={} {} run", world.path("bin").display(), env!("CARGO_BIN_EXE_ralph"));
+        let Some(screen) = Screen::of(world, environment) else { return };
+        for (arguments, shown) in [
+            (
+                "'make it' --ac 'done=test -f done' -n 1",
+                [(red, "round 1: the criterion does not hold"), (yellow, "loop ")],
+            ),
+            ("", [(green, "round 1: all criteria hold"), (green, "Ralph: done in 2 rounds")]),
+        ] {
+            screen.open((120, 50), &format!("{ralph} {arguments}"));
+            screen.shows("exit ");
+            let screen = screen.tmux(&["capture-pane", "-p", "-e"]);
+            for (colour, words) in shown {
+                assert!(screen.contains(words), "{words}: {screen:?}");
+                let is_painted = screen.contains(&format!("{colour}{words}"));
+                assert_eq!(is_painted, is_coloured, "{words}: {screen:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_run_without_a_criterion_says_what_follows_before_it_starts() {
     let world = world(":");
     let printed = world.ralph(&["run", "make it", "-n", "1"]);
     let (before, _) = printed.stderr.split_once("round 1 of 1: begins").unwrap();
-    let told = "no criterion is set, so nothing can be proven: the run ends without proof once the model says that it \
-                is done; --ac 'DESCRIPTION=COMMAND' sets one\n";
+    let told = "until the model says that it is done, without proof (`--ac 'DESCRIPTION=COMMAND'` sets a criterion); ";
     assert!(before.contains(told), "{printed:?}");
     assert!(printed.stderr.contains("round 1: no criterion is set ("), "{printed:?}");
 }

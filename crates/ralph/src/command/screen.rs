@@ -70,12 +70,37 @@ pub(crate) fn tell(text: &str) {
 /// Prints an error: after a red `error:` on a terminal, after our name elsewhere.
 pub(crate) fn error(text: &str) {
     let is_shown = std::io::stderr().is_terminal() && colours_are_wanted();
+    match alt_screen::columns_of_errors().filter(|_| is_shown) {
+        Some(_) => tell_begun(&format!("error: {text}"), "error:".len(), Colour::Red),
+        None => tell(&format!("ralph: {text}")),
+    }
+}
+
+/// Like [`tell`], with the first `head` bytes in colour if a terminal shows it and colours are
+/// wanted.
+pub(crate) fn tell_begun(text: &str, head: usize, colour: Colour) {
+    let is_shown = std::io::stderr().is_terminal() && colours_are_wanted();
     let Some(columns) = alt_screen::columns_of_errors().filter(|_| is_shown) else {
-        return tell(&format!("ralph: {text}"));
+        return tell(text);
     };
-    let shown = fitted(&format!("error: {}", harmless(text)), columns);
-    let rest = shown.strip_prefix("error:").unwrap_or(&shown);
-    let _ = writeln!(std::io::stderr(), "{}{rest}", painted("error:", Colour::Red));
+    let _ = writeln!(std::io::stderr(), "{}", begun(text, head, colour, columns));
+}
+
+/// Like [`say`], with the first `head` bytes in colour.
+pub(crate) fn say_begun(text: &str, head: usize, colour: Colour) -> Result<()> {
+    let is_shown = std::io::stdout().is_terminal() && colours_are_wanted();
+    match alt_screen::columns().filter(|_| is_shown) {
+        Some(columns) => print(&begun(text, head, colour, columns)),
+        None => say(text),
+    }
+}
+
+/// The text in lines, with its first `head` bytes in colour as far as they are on the first line.
+fn begun(text: &str, head: usize, colour: Colour, columns: usize) -> String {
+    let shown = fitted(&sanitize::visible(text), columns);
+    let line = shown.find('\n').unwrap_or(shown.len());
+    let (head, rest) = shown.split_at(shown.floor_char_boundary(head.min(line)));
+    format!("{}{rest}", painted(head, colour))
 }
 
 /// Wraps sentences; an indented line is a row of a list and stays as it is.

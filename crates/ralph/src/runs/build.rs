@@ -10,7 +10,7 @@ mod settle;
 mod shown;
 
 pub(crate) use begin::{
-    ReadyRun, RunOptions, alone, announcement, ask_for_review, needs, nobody_works, note_start,
+    ReadyRun, RunOptions, alone, announce, ask_for_review, needs, nobody_works, note_start,
     show_first, take_up,
 };
 pub(in crate::runs) use settle::settled;
@@ -18,6 +18,7 @@ pub(in crate::runs) use settle::settled;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state};
 use crate::command::plan_import;
+use crate::command::screen::Colour;
 use crate::runs::client::{ClientRound, RoundOutcome};
 use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then};
 use crate::runs::options::ClientOptions;
@@ -393,7 +394,15 @@ impl<'a> Owner<'a> for Builder<'a> {
         }
         let became = format!("{label}: {}{kept} ({used})", ended.told);
         let noted = format!("round {}: {noted}", self.number);
-        self.runner.show_end(session, &became, &noted, &came);
+        let state = engine::last_state(self.runner.here, self.order.file)?;
+        let criteria = &state.acceptance_criteria;
+        let colour = match ended.is_for_goal && !criteria.is_empty() {
+            true if criteria.iter().all(|one| one.verified) => Colour::Green,
+            true => Colour::Red,
+            false if !ended.finished.is_empty() => Colour::Green,
+            false => Colour::Yellow,
+        };
+        self.runner.show_end_in(Some(colour), (session, &became), &noted, &came);
         self.report(session, &ended, &came)?;
         self.show()?;
         let is_client = came.session_id.as_deref() == Some(session);
@@ -422,13 +431,13 @@ impl<'a> LoopOwner<'a> for Builder<'a> {
         // The line below says the same to a person.
         drop(self.order.answer.event("paused", state, json!({"cause": cause, "why": why})));
         let next = engine::goes_on(self.runner.command(), why);
-        format!("loop {} is paused at {}: {why}{next}", state.loop_id, state.position())
+        format!("{}: {why}{next}", messages::paused_run(state))
     }
 
     fn over(&mut self) -> Result<Exit> {
         let state = engine::ended(self.runner.here, self.order.file)?;
         let ending = state.ending.clone().unwrap_or_default();
-        self.order.answer.say(&messages::ended(&state))?;
+        self.order.answer.say_in(engine::colour(&state), &messages::ended(&state))?;
         let members = json!({"kind": ending.kind, "detail": ending.detail,
             "rounds": self.number, "tokens": state.usage.total().max(self.runner.tokens()),
             "cost": state.usage.cost});
@@ -438,6 +447,10 @@ impl<'a> LoopOwner<'a> for Builder<'a> {
 
     fn say(&mut self, text: &str) -> Result<()> {
         self.order.answer.say(text)
+    }
+
+    fn say_in(&mut self, colour: Colour, text: &str) -> Result<()> {
+        self.order.answer.say_in(colour, text)
     }
 }
 

@@ -10,17 +10,19 @@ mod results;
 mod runner;
 mod single;
 
-pub(crate) use finish::{ended, goes_on, last_state, over, put_away, rest, run};
+pub(crate) use finish::{colour, ended, goes_on, last_state, over, put_away, rest, run};
 pub(crate) use runner::{ClientRunner, Words};
 pub(crate) use single::{TO_END, round, wait_for_earlier};
 
 use super::client::RoundResult;
 use crate::command::exit::{Exit, refused};
-use crate::command::screen;
+use crate::command::screen::{self, Colour};
+use crate::runs::build::events::Answer;
 use anyhow::Result;
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::modes::build;
 use ralph_core::state::{LoopState, PauseCause};
+use ralph_core::views::messages;
 use ralph_io::process::clock;
 use ralph_io::process::process_pool::MemberEvent;
 use ralph_io::store::loop_file::LoopFile;
@@ -143,7 +145,7 @@ pub(crate) trait LoopOwner<'a>: Owner<'a> + Sized {
     /// The last line of a run that pauses.
     fn paused_line(&mut self, state: &LoopState, why: &str) -> String {
         let next = goes_on(self.runner().words.command, why);
-        format!("loop {} is paused at {}: {why}{next}", state.loop_id, state.position())
+        format!("{}: {why}{next}", messages::paused_run(state))
     }
 
     /// Prints how the loop has ended, wherever its file is now.
@@ -154,6 +156,11 @@ pub(crate) trait LoopOwner<'a>: Owner<'a> + Sized {
     /// Prints a line of the answer.
     fn say(&mut self, text: &str) -> Result<()> {
         screen::say(&screen::visible_lines(text))
+    }
+
+    /// Like [`LoopOwner::say`], with the beginning in colour.
+    fn say_in(&mut self, colour: Colour, text: &str) -> Result<()> {
+        Answer::Text.say_in(colour, text)
     }
 }
 

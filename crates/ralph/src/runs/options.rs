@@ -122,9 +122,19 @@ impl ClientOptions {
         }
     }
 
-    /// Refuses a run whose rounds could not make these calls, with the command that would work:
-    /// in print mode nobody can grant a permission. Otherwise prints the mode.
+    /// Like [`ClientOptions::ready`], and prints the mode.
     pub(crate) fn check(&self, here: &Here, kind: &str, needs: &[Need]) -> Result<()> {
+        let mode = self.ready(here, kind, needs)?;
+        if !mode.is_empty() {
+            screen::tell(&screen::visible(&mode));
+        }
+        Ok(())
+    }
+
+    /// Refuses a run whose rounds could not make these calls, with the command that would work:
+    /// in print mode nobody can grant a permission. Returns the words about the mode; empty if they
+    /// are printed with the bounds.
+    pub(crate) fn ready(&self, here: &Here, kind: &str, needs: &[Need]) -> Result<String> {
         let mut features = vec![ClientFeature::Headless];
         features.extend(self.sandbox(here).map(|_| ClientFeature::Sandbox));
         client_version::check(&features)?;
@@ -134,14 +144,16 @@ impl ClientOptions {
             let message = format!("{}; {}", preflight.reason(), remedy(preflight.remedy));
             return Err(refused(Exit::No, message));
         }
-        let bounds = self.bounds(here).map(|bounds| bounds.lines().to_vec());
-        let mode = vec![format!("permission mode: {}", preflight.mode)];
-        screen::tell(&screen::visible(&[mode, bounds.unwrap_or_default()].concat().join("; ")));
+        let mut mode = format!("permission mode: {}", preflight.mode);
+        if let Some(bounds) = self.bounds(here) {
+            screen::tell(&screen::visible(&format!("{mode}; {}", bounds.lines().join("; "))));
+            mode.clear();
+        }
         for line in preflight.lines() {
             screen::tell(&screen::visible(&line));
         }
         self.tell_bounds(here, &preflight.mode);
-        Ok(())
+        Ok(mode)
     }
 
     /// Refuses a run whose sandbox cannot start, or that the user's own settings would weaken.

@@ -4,7 +4,7 @@
 //! All of it goes to standard error, since standard output is the command's answer.
 
 use super::display::{RoundDisplay, THINKS, answer_user};
-use crate::command::screen::{self, visible};
+use crate::command::screen::{self, Colour, visible};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use ralph_core::text::plural;
 use ralph_core::text::truncate::bounded;
@@ -165,6 +165,14 @@ impl Screen {
         }
     }
 
+    /// Prints a line, with its [`head`] in colour.
+    pub(crate) fn tell_in(&self, colour: Colour, text: &str) {
+        if !self.is_quiet {
+            let text = visible(text);
+            self.lines.suspend(|| screen::tell_begun(&text, head(&text), colour));
+        }
+    }
+
     pub(crate) fn remove(&self, round: &str) {
         if let Some(line) = self.rounds.borrow_mut().remove(round) {
             line.bar.finish_and_clear();
@@ -209,6 +217,12 @@ impl WholeLine {
         let used = format!("{}{}", plural::tokens(tokens), plural::dollars(self.cost));
         self.bar.set_message(format!("{}  {used}", self.words));
     }
+}
+
+/// The length of a line's first part: what happened, without reasons and numbers.
+pub(crate) fn head(text: &str) -> usize {
+    let from = text.find(": ").map_or(0, |at| at + 2);
+    text[from..].find([':', ';', '(', '.', '\n']).map_or(text.len(), |at| from + at)
 }
 
 /// `round 2 of 5, T-2 lexer`: the label of a round with `of 5` behind its number.

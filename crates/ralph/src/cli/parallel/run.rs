@@ -58,14 +58,13 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         return show(&plan(&here, &found.file, args, logs), args, found.state);
     }
     client::client()?;
-    args.client.check(&here, "build", &build::needs())?;
+    let mode = args.client.ready(&here, "build", &build::needs())?;
     tell_of_uncommitted(&base.uncommitted);
     let _alone = build::alone(&found.file)?;
     user_files::make_folders(&logs, 0o700)?;
     let freed = runs::free(&here, &found.file)?;
     let state = take_up(&here, &found, args)?;
-    let about = build::announcement(&state, &logs, "workers of");
-    screen::tell(&screen::visible_lines(&about));
+    build::announce(&state, &logs, "workers of", &mode);
     for line in freed.into_iter().chain(runs::kept(&state)) {
         screen::tell(&screen::visible(&line));
     }

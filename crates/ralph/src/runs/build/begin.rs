@@ -22,6 +22,7 @@ use ralph_core::modes::shared as member;
 use ralph_core::project::settings::{RunBranch, RunSettings, Settings};
 use ralph_core::protocol::permission::Need;
 use ralph_core::state::LoopState;
+use ralph_core::text::truncate::bounded;
 use ralph_hooks::begin;
 use ralph_io::git::tree;
 use ralph_io::process::interrupts::Interrupts;
@@ -103,6 +104,8 @@ pub(crate) struct ReadyRun<'a> {
     how: &'a RunOptions,
     settings: RunSettings,
     logs: PathBuf,
+    /// The words about the permission mode.
+    mode: String,
     _tree: lock::Lock,
 }
 
@@ -119,14 +122,14 @@ impl<'a> ReadyRun<'a> {
         if let Some(state) = state {
             how.client.keep(here, state);
         }
-        how.client.check(here, "build", &needs())?;
+        let mode = how.client.ready(here, "build", &needs())?;
         let settings = how.settings(here);
         keep::check(here, &settings, state)?;
         let logs = options::logs(here, command);
         let tree = alone_in_tree(here)?;
         user_files::make_folders(&logs, 0o700)?;
         keep::report_dirty(here, settings.commits());
-        Ok(ReadyRun { here, command, how, settings, logs, _tree: tree })
+        Ok(ReadyRun { here, command, how, settings, logs, mode, _tree: tree })
     }
 
     /// Runs rounds for this loop until it ends, pauses or the user stops it.
@@ -160,7 +163,7 @@ impl<'a> ReadyRun<'a> {
         })?;
         note_start(here, &found.file, &state)?;
         let what = if self.command == "build" { "building" } else { "running" };
-        screen::tell(&screen::visible_lines(&announcement(&state, &self.logs, what)));
+        announce(&state, &self.logs, what, &self.mode);
         let answer = Answer::of(self.how.json);
         let mut started = criteria(&state);
         if let Some(members) = started.as_object_mut() {
@@ -301,23 +304,37 @@ pub(crate) fn take_up(
     Ok(state)
 }
 
-pub(crate) fn announcement(state: &LoopState, logs: &Path, what: &str) -> String {
-    let mut text = format!("{what} loop {}; logs in {}", state.loop_id, logs.display());
-    for criterion in &state.acceptance_criteria {
-        text.push_str(&format!("\n{}: {}", criterion.id, criterion.decided_by()));
+/// Criteria named in the first line of a run, and how much of each.
+const NAMED: (usize, usize) = (3, 60);
+
+/// Prints the first line of a run: its loop, what ends it, and where its logs are.
+pub(crate) fn announce(state: &LoopState, logs: &Path, what: &str, mode: &str) {
+    let (most, room) = NAMED;
+    let criteria = &state.acceptance_criteria;
+    let mut named: Vec<String> = criteria
+        .iter()
+        .take(most)
+        .map(|one| match &one.review {
+            Some(_) => bounded(&one.decided_by(), room),
+            None => format!("`{}`", bounded(&one.verification_command, room)),
+        })
+        .collect();
+    if criteria.len() > most {
+        named.push(format!("{} more", criteria.len() - most));
     }
-    if state.acceptance_criteria.is_empty() {
-        let when = match state.task_graph.is_empty() {
-            true => "once the model says that it is done",
-            false => "once all tasks are done",
-        };
-        text.push_str(&format!(
-            "\nno criterion is set, so nothing can be proven: the run ends without proof {when}; \
-             --ac 'DESCRIPTION=COMMAND' sets one"
-        ));
-    }
-    text
+    let until = match (criteria.len(), state.task_graph.is_empty()) {
+        (0, true) => format!("the model says that it is done, without proof ({SETS_ONE})"),
+        (0, false) => format!("all tasks are done, without proof ({SETS_ONE})"),
+        (1, _) => format!("{} holds", named.join("")),
+        _ => format!("{} hold", named.join(", ")),
+    };
+    let mode = if mode.is_empty() { String::new() } else { format!("{mode}; ") };
+    let loop_id = &state.loop_id;
+    let line = format!("{what} loop {loop_id} until {until}; {mode}logs in {}", logs.display());
+    screen::tell(&screen::visible(&line));
 }
+
+const SETS_ONE: &str = "`--ac 'DESCRIPTION=COMMAND'` sets a criterion";
 
 /// Prints the command of the first round, and changes nothing.
 pub(crate) fn show_first(

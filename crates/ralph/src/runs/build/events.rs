@@ -1,7 +1,8 @@
 //! The events of `ralph run --json` and `ralph build --json`: one JSON object on each line of
 //! standard output. Without the flag, the answer is text.
 
-use crate::command::screen;
+use crate::command::screen::{self, Colour};
+use crate::runs::screen::head;
 use anyhow::Result;
 use ralph_core::state::LoopState;
 use ralph_io::process::clock;
@@ -26,6 +27,18 @@ impl Answer {
             Answer::Text => screen::say(&text),
             Answer::Events => {
                 screen::tell(&text);
+                Ok(())
+            }
+        }
+    }
+
+    /// Like [`Answer::say`], with the beginning in colour.
+    pub(crate) fn say_in(self, colour: Colour, text: &str) -> Result<()> {
+        let text = screen::visible_lines(text);
+        match self {
+            Answer::Text => screen::say_begun(&text, head(&text), colour),
+            Answer::Events => {
+                screen::tell_begun(&text, head(&text), colour);
                 Ok(())
             }
         }

@@ -4,9 +4,10 @@ use super::{LoopOwner, RunEnd, work};
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state};
 use crate::command::journal::note;
-use crate::command::screen;
+use crate::command::screen::Colour;
+use crate::runs::build::events::Answer;
 use anyhow::{Context, Result};
-use ralph_core::state::{EndingKind, LoopState, PauseCause};
+use ralph_core::state::{EndingKind, EndingTone, LoopState, PauseCause};
 use ralph_core::stop;
 use ralph_core::tasks::graph;
 use ralph_core::text::plural::counted;
@@ -72,7 +73,7 @@ fn finish<'a, O: LoopOwner<'a>>(owner: &mut O, ended: RunEnd<O::Verdict>) -> Res
         RunEnd::Paused => {
             let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
             let line = owner.paused_line(&state, "you paused it");
-            owner.say(&line)?;
+            owner.say_in(Colour::Yellow, &line)?;
             Ok(O::PAUSED)
         }
         RunEnd::Rest { cause, why, exit } => rest(owner, cause, &why, exit),
@@ -103,17 +104,27 @@ pub(crate) fn rest<'a, O: LoopOwner<'a>>(
         notice::call_at_end_of_run(file, &state);
     }
     let line = owner.paused_line(&state, why);
-    owner.say(&line)?;
+    owner.say_in(Colour::Yellow, &line)?;
     Ok(exit)
 }
 
 /// Archives a loop that has ended, and prints how it ended.
 pub(crate) fn over(here: &Here, file: &LoopFile) -> Result<Exit> {
     let state = ended(here, file)?;
-    screen::say(&screen::visible_lines(&messages::ended(&state)))?;
+    Answer::Text.say_in(colour(&state), &messages::ended(&state))?;
     let kind = state.ending.map(|ending| ending.kind);
     let is_good = kind.is_some_and(|kind| kind.is_completion() || kind == EndingKind::Approved);
     Ok(if is_good { Exit::Done } else { Exit::No })
+}
+
+/// The colour of an ending.
+pub(crate) fn colour(state: &LoopState) -> Colour {
+    match state.ending.as_ref().map(|ending| ending.kind.tone()) {
+        Some(EndingTone::Good) => Colour::Green,
+        Some(EndingTone::Wrong) => Colour::Red,
+        Some(EndingTone::Look) => Colour::Yellow,
+        Some(EndingTone::Quiet) | None => Colour::Dim,
+    }
 }
 
 /// The state of a loop, wherever its file is now.

@@ -3,7 +3,7 @@
 use super::{ClientRunner, MemberExit, RunEnd, Words};
 use crate::command::exit::Exit;
 use crate::command::journal::note_seen;
-use crate::command::screen::visible;
+use crate::command::screen::{Colour, visible};
 use crate::runs::client::{RoundOutcome, RoundResult};
 use crate::runs::options::{self, ClientOptions};
 use crate::runs::worker::RoundMessage;
@@ -112,8 +112,23 @@ impl<V> ClientRunner<'_, V> {
     /// Like [`ClientRunner::remove`], and also shows what happened to its work. The journal gets
     /// all of that too.
     pub(crate) fn show_end(&self, name: &str, became: &str, noted: &str, came: &RoundResult) {
+        self.show_end_in(None, (name, became), noted, came);
+    }
+
+    /// Like [`ClientRunner::show_end`], in a colour. A client that failed is shown in red.
+    pub(crate) fn show_end_in(
+        &self,
+        colour: Option<Colour>,
+        (name, became): (&str, &str),
+        noted: &str,
+        came: &RoundResult,
+    ) {
         self.remove(name, came);
-        self.screen.tell(&visible(became));
+        let has_failed = !matches!(came.outcome, RoundOutcome::Finished { is_error: false, .. });
+        match if has_failed { Some(Colour::Red) } else { colour } {
+            Some(colour) => self.screen.tell_in(colour, became),
+            None => self.screen.tell(&visible(became)),
+        }
         // The loop may have ended with this client, and been archived.
         let found = self.file.map(|file| lifecycle::read(&self.here.home, file.clone()));
         let Some(Ok(Some((file, loaded)))) = found else { return };

@@ -61,7 +61,7 @@ pub(crate) fn run(here: &Here, place: SharedPlace, how: &SharedOptions<'_>) -> R
         how.client.keep(here, state);
     }
     client::client()?;
-    how.client.check(here, "build", &build::needs())?;
+    let mode = how.client.ready(here, "build", &build::needs())?;
     let _alone = place.alone().map_err(|_| {
         let message = format!("another `ralph run --shared` of this clone takes part in loop {id}");
         refused(Exit::No, message)
@@ -74,9 +74,7 @@ pub(crate) fn run(here: &Here, place: SharedPlace, how: &SharedOptions<'_>) -> R
     };
     let freed = parallel::free(here, &file)?;
     let state = take_up(here, &file, how)?;
-    let about =
-        build::announcement(&state, &logs, &format!("taking part in shared loop {id} with"));
-    screen::tell(&screen::visible_lines(&about));
+    build::announce(&state, &logs, &format!("taking part in shared loop {id} with"), &mode);
     for line in freed.into_iter().chain(parallel::kept(&state)) {
         screen::tell(&screen::visible(&line));
     }
