@@ -284,7 +284,7 @@ fn seen(world: &World, says: Says, message: &str) -> Option<PlanSeen> {
         Says::ReadyFailing => vec!["line 3: `better` cannot be checked".to_owned()],
         _ => Vec::new(),
     };
-    (!hash.is_empty()).then_some(PlanSeen { path, hash, gates })
+    (!hash.is_empty()).then_some(PlanSeen { path, hash, gates, ..PlanSeen::default() })
 }
 
 fn message(says: Says) -> String {

@@ -73,7 +73,8 @@ fn obeys(plan: &mut RalplanState, text: &mut Text, agent: &str) -> bool {
         Role::Architect => PlanEvent::ArchitectReported { agent, message: &answers },
         Role::Planner => {
             *text = (*text).max(1);
-            let plan = PlanSeen { path: PATH.to_owned(), hash: hash_of(*text), gates: Vec::new() };
+            let (path, hash) = (PATH.to_owned(), hash_of(*text));
+            let plan = PlanSeen { path, hash, ..PlanSeen::default() };
             PlanEvent::PlannerReported {
                 agent,
                 message: "PLAN_READY: .omc/plans/a.md",
