@@ -245,6 +245,16 @@ fn a_loop_of_another_project_is_not_taken() {
 }
 
 #[test]
+fn a_second_loop_in_the_folder_starts_with_a_warning() {
+    let mut world = at_one();
+    let first = world.state()["loop_id"].as_str().unwrap().to_owned();
+    world.become_session("session-2", "prompt-2");
+    let message = world.type_command("ralph", "fix it").message();
+    assert!(message.contains(&format!("Loop {first} is live in this folder, too")), "{message}");
+    assert_ne!(world.state()["loop_id"], json!(first));
+}
+
+#[test]
 fn of_two_loops_that_could_be_meant_none_is_taken() {
     let mut world = at_one();
     ended(&world, "clear");

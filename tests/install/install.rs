@@ -20,7 +20,10 @@ fn parsed(text: &str) -> Value {
 #[test]
 fn hooks_are_registered_by_absolute_path_in_exec_form() {
     let world = World::new();
-    world.ralph(&["install"]).exit(0).says("register 13 hooks in 12 events");
+    let said = world.ralph(&["install"]).exit(0).says("register 13 hooks in 12 events");
+    let lines: Vec<&str> = said.stdout.lines().collect();
+    assert_eq!(lines.len(), 4, "settings, skills, agents, undo: {lines:#?}");
+    assert!(lines[3].starts_with("undo: `ralph uninstall`"), "{lines:#?}");
     let settings = parsed(&world.read("home/.claude/settings.json"));
     let hook = &settings["hooks"]["UserPromptExpansion"][0];
     assert_eq!(
@@ -106,6 +109,9 @@ fn a_status_line_is_registered_only_when_it_is_asked_for_and_shows_what_stood_th
     let output = shell.env("NO_COLOR", "1").output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     assert_eq!(printed, "1\na  \"b\" | Ralph 0/25 | 0/480 min\n");
+    assert_eq!(settings["statusLine"]["refreshInterval"], 5);
+    world.ralph(&["uninstall"]).exit(0);
+    assert_eq!(world.read("home/.claude/settings.json"), own);
 }
 
 #[test]

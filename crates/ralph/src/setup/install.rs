@@ -295,17 +295,19 @@ fn text_without_us(settings: &TextFile, known: Option<&Install>) -> Result<Optio
 
 fn describe(plan: &InstallPlan, dry_run: bool) {
     let settings = plan.scope.settings.display();
-    tell!("{}: settings `{settings}`", plan.scope.name);
+    let head = format!("{}: settings `{settings}`", plan.scope.name);
     let (would, wrote) = if dry_run { ("would ", "write") } else { ("", "wrote") };
     let is_added = |change: &&SettingsChange| matches!(change, SettingsChange::Added(_));
     let (added, others): (Vec<&SettingsChange>, Vec<&SettingsChange>) =
         plan.merged.changes.iter().partition(is_added);
-    if !added.is_empty() {
+    if added.is_empty() {
+        tell!("{head}");
+    } else {
         let registered = serde_json::to_value(settings_hooks(plan.scope.naming.location()));
         let events = registered.unwrap_or_default();
         let hooks = events.as_object().map_or(0, |events| events.values().map(hooks_of).sum());
         let hooks = counted(hooks, "hook", "hooks");
-        tell!("  {would}register {hooks} in {}", counted(added.len(), "event", "events"));
+        tell!("{head}: {would}register {hooks} in {}", counted(added.len(), "event", "events"));
     }
     for (what, events) in summary(&others.into_iter().cloned().collect::<Vec<_>>()) {
         tell!("  {would}{what}: {events}");
@@ -457,7 +459,7 @@ fn advice(scope: &InstallScope, places: &InstallPaths) -> String {
             places.typed().display()
         ),
         _ => {
-            let next = "run `ralph doctor` to check the installation; then type /ralph \"what to do\" in Claude Code\nundo: `ralph uninstall`";
+            let next = "undo: `ralph uninstall`; check it with `ralph doctor`, then type /ralph \"what to do\" in Claude Code";
             let path = path::advice(places);
             [path.as_deref(), Some(next)].into_iter().flatten().collect::<Vec<_>>().join("\n")
         }

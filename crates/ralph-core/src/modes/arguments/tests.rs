@@ -199,7 +199,10 @@ fn a_flag_given_twice_is_refused() {
 
 #[test]
 fn an_unknown_flag_is_refused_unless_it_is_text() {
-    check_refused("fix it --max-iteration 5", "unknown flag `--max-iteration`");
+    check_refused(
+        "fix it --max-iteration 5",
+        "unknown flag `--max-iteration`; type `--max-iterations`.",
+    );
     check_refused("fix --verbose=1", "unknown flag `--verbose`");
     check_task("\"make --verbose work\"", "make --verbose work");
     check_task("make '--verbose' work", "make '--verbose' work");
