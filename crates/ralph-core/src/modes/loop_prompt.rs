@@ -663,7 +663,7 @@ mod tests {
     #[test]
     fn a_loop_with_nothing_to_count_has_no_space_at_the_end_of_a_line() {
         let text = next_step(&LoopState::default(), CompletionRequest::None, None, NOW).details;
-        assert!(text.starts_with("Ralph loop, iteration 0/25.\n"), "{text}");
+        assert!(text.starts_with("Ralph loop at 0/25.\n"), "{text}");
     }
 
     #[test]
@@ -790,7 +790,11 @@ mod tests {
             "Ralph 3/25: 0 of 1 criterion holds; next: cargo test has not run yet",
         );
         let mut failed = alone(ran(false, "x"));
-        check_line(&failed, none, "Ralph 3/25: 0 of 1 criterion holds; next: make cargo test pass (tests pass)");
+        check_line(
+            &failed,
+            none,
+            "Ralph 3/25: 0 of 1 criterion holds; next: make cargo test pass (tests pass)",
+        );
         let receipt = failed.acceptance_criteria[0].receipt.as_mut().unwrap();
         receipt.error = "error: x".to_owned();
         check_line(

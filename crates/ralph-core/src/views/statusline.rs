@@ -230,7 +230,7 @@ mod tests {
             json!({"mode": "ralplan", "phase": "implementation",
                    "ralplan": {"phase": phase, "iteration": 2, "max_iterations": 5}})
         };
-        check(plan("critic_review"), "Ralph planning critic review 2/5");
+        check(plan("critic_review"), "Ralph planning critic review 3/5");
         check(plan("awaiting_user_approval"), "Ralph planning: you decide");
         for cause in ["blocked_on_human", "crashed"] {
             let mut waits = plan("awaiting_user_approval");

@@ -300,12 +300,14 @@ impl Runners {
     }
 }
 
-/// Cheap check for commands with much output: every relevant line has a digit or starts with one of
-/// a few characters.
+/// Cheap check for commands with much output: every relevant line starts with one of a few
+/// characters, or has a digit and two words, or is a plan of TAP (`1..3`).
 fn could_be_a_summary(line: &str) -> bool {
-    let first = line.trim_start().as_bytes().first().copied().unwrap_or_default();
-    matches!(first, b'A'..=b'Z' | b'>' | b':' | b'=' | b'?' | b'[' | b'o' | 0x80..)
-        || line.bytes().any(|byte| byte.is_ascii_digit())
+    let line = line.trim_start();
+    let first = line.as_bytes().first().copied().unwrap_or_default();
+    matches!(first, b'A'..=b'Z' | b'>' | b':' | b'=' | b'?' | b'[' | b'{' | b'o' | 0x80..)
+        || (line.contains(' ') || line.starts_with("1.."))
+            && line.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// The line without `[INFO] `, `[ERROR] ` or Ant's `[junit] `.

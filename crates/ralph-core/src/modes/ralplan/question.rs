@@ -428,8 +428,8 @@ mod tests {
             {"label": "Postgres", "description": "a"}, {"label": "Sqlite", "description": "b"}],
             "multiSelect": false}], "answers": {"Which database?": "Postgres"}, "annotations": {}});
         check_answer(&recorded, None);
-        let text = text(&awaiting());
-        let recorded = recorded.to_string().replace("Which database?", &text);
+        let text = json!(text(&awaiting())).to_string();
+        let recorded = recorded.to_string().replace("\"Which database?\"", &text);
         let mut ours: Value =
             serde_json::from_str(&recorded.replace("Postgres", "Proceed")).unwrap();
         ours["questions"][0]["options"] = question("", &LABELS)["options"].clone();

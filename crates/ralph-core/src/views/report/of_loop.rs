@@ -128,7 +128,8 @@ fn outcome(state: &LoopState) -> ReportOutcome {
             ending.cause.as_ref().map(|cause| format!(" ({})", words::spaced(cause.as_str())));
         let tone = of_ending(&ending.kind);
         return ReportOutcome {
-            word: format!("{}{}", phrases::ended(&ending.kind), cause.unwrap_or_default()),
+            word: words::spaced(&phrases::ended(&ending.kind))
+                + cause.as_deref().unwrap_or_default(),
             tone,
             detail: words::line(&ending.detail, LONG),
         };
