@@ -281,7 +281,7 @@ fn a_plan_that_awaits_a_decision_calls_the_user_once_and_the_decision_does_not()
     ralplan_run::asks(&world, 1);
     let paused = &told(&world, 1)[0];
     assert_eq!((&paused["event"], &paused["mode"]), (&json!("paused"), &json!("ralplan")));
-    assert_eq!(paused["what"], "planning awaits your decision at 0/5");
+    assert_eq!(paused["what"], "planning awaits your decision at 1/5");
     assert!(paused["next"].as_str().unwrap().contains("`ralph ralplan approve`"), "{paused}");
     world.ralph(&["ralplan", "approve"]).done();
     assert_eq!(world.finish(child, "").exit, 0);

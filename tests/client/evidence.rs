@@ -109,7 +109,7 @@ fn only_the_token_alone_asks_and_what_it_asks_is_answered_by_the_criteria() {
         - AC-1 failed (exit code 2): `grep -q yes done`\n\
         AC-1 printed last:\n\
         grep: done: No such file or directory\n\
-        Ralph loop, iteration 5/25. 0 of 1 criterion holds.\n";
+        Ralph loop at 5/25. 0 of 1 criterion holds.\n";
     assert!(requests[11].news().contains(details), "{}", requests[11].news());
     let told = told_the_person(&world, run.session_id());
     assert!(told.last().unwrap().contains("Ralph: done in "), "{told:#?}");

@@ -188,7 +188,7 @@ fn stop_is_killed() {
 #[track_caller]
 fn check_goes_on(world: &World, number: u64) {
     let text = world.step(&world.working_stop("next"));
-    assert!(text.contains(&format!("iteration {number}/100")), "{text}");
+    assert!(text.contains(&format!("Ralph loop at {number}/100")), "{text}");
     assert_eq!(world.state()["iteration"], number);
     let lines = written::lines(world.state_path().parent().unwrap());
     assert_eq!(written::count(&lines, "Stop", "go on") as u64, number);

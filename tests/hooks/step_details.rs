@@ -54,7 +54,7 @@ fn a_turn_without_a_tool_call_leaves_them_due_and_the_next_stop_replaces_them() 
     world.stop(TOKEN).goes_on();
     world.stop("Hm.").goes_on();
     let details = reads(&world, json!({})).context();
-    assert!(details.contains("iteration 2/25") && !details.contains("refused"), "{details}");
+    assert!(details.contains("Ralph loop at 2/25") && !details.contains("refused"), "{details}");
     world.working_stop("x").goes_on();
     world.prompt("prompt-1", "ralph pause").exit(0);
     assert_eq!(

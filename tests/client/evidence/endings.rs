@@ -95,7 +95,8 @@ fn a_stop_shows_one_line_and_the_model_gets_the_details_with_its_next_tool_call(
     terminal.submit(START).wait_for("grep -q yes done passes; it fails without the change");
     let shown = terminal.history();
     assert!(shown.contains("Ralph 1/25: completion refused"), "{shown}");
-    for hidden in ["Completion was requested", "on its last line", "printed last", "iteration 1/25"]
+    for hidden in
+        ["Completion was requested", "on its last line", "printed last", "Ralph loop at 1/25"]
     {
         assert!(!shown.contains(hidden), "`{hidden}` was shown:\n{shown}");
     }

@@ -114,7 +114,7 @@ fn one_whose_client_is_killed_in_every_phase_gets_to_the_person_all_the_same() {
     world.client(&stand_in).args(&["--resume", &session]).prompt("Go on.").result();
     assert_eq!(phase(&world), "awaiting_user_approval");
     let told = stand_in.requests()[0].news();
-    assert!(told.contains("Phase: awaiting_user_approval, iteration 0/5."), "{told}");
+    assert!(told.contains("Phase: awaiting_user_approval, plan 1/5."), "{told}");
     assert_untouched(&world);
     world.ralph(&["ralplan", "discard"]).exits(0);
     assert_eq!(endings(&world), ["discarded"]);
@@ -153,6 +153,6 @@ fn a_compaction_in_the_middle_is_followed_by_the_next_step() {
     let told =
         requests.iter().find(|one| one.all_text().contains(" continues at 0/5\nTask: Add a login"));
     let told = told.expect("told after the compaction").all_text();
-    assert!(told.contains("Phase: critic_review, iteration 0/5."), "{told}");
+    assert!(told.contains("Phase: critic_review, plan 1/5."), "{told}");
     assert_eq!(stand_in.unscripted(), 0);
 }
