@@ -6,7 +6,7 @@
 //!
 //! Each round runs in its own session, and the loop is bound to that session for as long as it
 //! lasts. A task that a client leaves open becomes ready again, with a note for the next client.
-//! After `MOST_ATTEMPTS` rounds the task is given up, so that a task that always crashes cannot
+//! After [`graph::MOST_ATTEMPTS`] rounds the task is given up, so that a task that always crashes cannot
 //! keep the loop running forever.
 
 pub mod prompt;
@@ -21,7 +21,6 @@ use crate::state::{
 use crate::stop;
 use crate::stop::progress::{self, ProgressSample};
 use crate::tasks::graph::{self, Claim, Lease, TaskError};
-use crate::text::plural::noun;
 use crate::text::truncate::bounded;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
@@ -42,9 +41,6 @@ pub const COMMANDS: [&str; 10] = [
     "check",
     "blocked",
 ];
-
-/// Rounds that a task may take before it is given up.
-const MOST_ATTEMPTS: u32 = 3;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum NextBuildStep {
@@ -153,7 +149,7 @@ pub fn marked_done(state: &LoopState) -> Vec<&Task> {
 }
 
 /// Ends the round. A task that its client left open, or marked done without proof, becomes ready
-/// again, with the reason, or is given up after `MOST_ATTEMPTS` rounds. Returns a description of
+/// again, with the reason, or is given up after [`graph::MOST_ATTEMPTS`] rounds. Returns a description of
 /// the result.
 pub fn end(state: &mut LoopState, why: &str, facts: &RoundFacts) -> String {
     let marked: Vec<String> = marked_done(state).iter().map(|task| task.id.clone()).collect();
@@ -161,16 +157,19 @@ pub fn end(state: &mut LoopState, why: &str, facts: &RoundFacts) -> String {
     state.turn = None;
     let mut told = Vec::new();
     for task in &mut state.task_graph {
+        let mut reopen = |task: &mut Task, why: String| {
+            told.push(format!("{}; {why}", graph::reopen(task, &why, "rounds")));
+        };
         let is_rounds = task.id == round.task;
         let refused = match marked.contains(&task.id) {
             true => unproven(task, facts),
             false => None,
         };
         match refused {
-            Some(refused) => told.push(reopen(task, &format!("round {}: {refused}", round.number))),
+            Some(refused) => reopen(task, format!("round {}: {refused}", round.number)),
             None if is_rounds && task.status == TaskStatus::InProgress => {
                 let word = format!("round {} left it open: {}", round.number, bounded(why, 300));
-                told.push(reopen(task, &word));
+                reopen(task, word);
             }
             None if is_rounds => {
                 let result = task.result.as_deref().map(|text| format!(": {}", bounded(text, 300)));
@@ -193,23 +192,6 @@ fn unproven(task: &Task, facts: &RoundFacts) -> Option<String> {
     }
     let failed = facts.failed.get(&task.id)?;
     Some(format!("marked it done, but {}", bounded(failed, 600)))
-}
-
-/// Makes a task ready again, or gives it up. Returns a description.
-fn reopen(task: &mut Task, why: &str) -> String {
-    let gives_up = task.attempts >= MOST_ATTEMPTS;
-    task.status = if gives_up { TaskStatus::Failed } else { TaskStatus::Pending };
-    (task.owner, task.lease_expires_at) = (None, None);
-    task.result = Some(why.to_owned());
-    match gives_up {
-        true => format!(
-            "{} is given up after {} {}; {why}",
-            task.id,
-            task.attempts,
-            noun(task.attempts, "round", "rounds")
-        ),
-        false => format!("{} is ready again; {why}", task.id),
-    }
 }
 
 /// What follows once no task is open and the criteria have run.
@@ -432,7 +414,7 @@ mod tests {
     #[test]
     fn what_a_client_leaves_open_is_ready_again_and_is_given_up_after_several_rounds() {
         let mut state = planned();
-        for number in 1..MOST_ATTEMPTS {
+        for number in 1..graph::MOST_ATTEMPTS {
             assert_eq!(begun(&mut state, number), "T-1");
             let told = end(&mut state, "it crashed", &RoundFacts::default());
             assert_eq!(

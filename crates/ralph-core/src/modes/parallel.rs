@@ -20,10 +20,9 @@ pub use plan::{Clash, WavePlan, plan};
 pub use prompt::{prompt, task_of};
 pub use work::{TaskSource, work};
 
-use crate::state::{LoopState, Task, TaskStatus, Worker};
-use crate::tasks::graph::Graph;
+use crate::state::{LoopState, Task, Worker};
 use crate::tasks::graph::overlap::ClaimedFiles;
-use crate::text::plural::noun;
+use crate::tasks::graph::{self, Graph};
 use jiff::Timestamp;
 
 /// The agent that does one task, without a plugin's prefix.
@@ -34,9 +33,6 @@ pub const OWNER: &str = "ralph-worker";
 
 /// Maximum number of a worker's changed files kept in the state.
 pub const FILES_KEPT: usize = 200;
-
-/// Workers that a task may have before it is given up.
-pub const MOST_ATTEMPTS: u32 = 3;
 
 /// True for Ralph's worker agent, whether it comes from settings or from a plugin.
 pub fn is_worker(kind: &str) -> bool {
@@ -69,23 +65,12 @@ fn startable(state: &LoopState, now: Timestamp) -> Vec<&Task> {
 }
 
 /// Makes a task available again with a note for the next worker, or gives it up after
-/// [`MOST_ATTEMPTS`] workers. Returns a description of the result.
+/// [`graph::MOST_ATTEMPTS`] workers. Returns a description of the result.
 pub fn reopen(state: &mut LoopState, id: &str, why: &str) -> String {
     let Some(task) = state.task_graph.iter_mut().find(|task| task.id == id) else {
         return String::new();
     };
-    let gives_up = task.attempts >= MOST_ATTEMPTS;
-    task.status = if gives_up { TaskStatus::Failed } else { TaskStatus::Pending };
-    (task.owner, task.lease_expires_at) = (None, None);
-    task.result = Some(why.to_owned());
-    match gives_up {
-        true => format!(
-            "{id} is given up after {} {}: {why}",
-            task.attempts,
-            noun(task.attempts, "worker", "workers")
-        ),
-        false => format!("{id} is ready again: {why}"),
-    }
+    format!("{}: {why}", graph::reopen(task, why, "workers"))
 }
 
 #[cfg(test)]

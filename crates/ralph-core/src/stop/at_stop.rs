@@ -31,7 +31,7 @@ impl NextStep {
 pub trait AtStop: Sync {
     /// Whether the decision needs the fingerprint of the tree.
     fn wants_tree(&self) -> bool {
-        true
+        self.has_criteria()
     }
 
     /// Whether the criteria in the state are those of this loop.
@@ -42,7 +42,7 @@ pub trait AtStop: Sync {
     /// Whether the criteria run before the decision. Also called to decide what the record keeps, so
     /// it must not assume that the loop runs.
     fn wants_proof(&self, state: &LoopState, seen: &StopInputs) -> bool {
-        asks_for_completion(state, seen)
+        self.has_criteria() && asks_for_completion(state, seen)
     }
 
     /// Decides if neither a user's command nor a worker lets the turn end.

@@ -30,6 +30,21 @@ use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::HashMap;
 
+/// Rounds or workers after which a task that stays open is given up.
+pub const MOST_ATTEMPTS: u32 = 3;
+
+/// Makes a task ready again, with a note for who works on it next, or gives it up. Returns what became of it.
+pub fn reopen(task: &mut Task, why: &str, attempts: &str) -> String {
+    let gives_up = task.attempts >= MOST_ATTEMPTS;
+    task.status = if gives_up { TaskStatus::Failed } else { TaskStatus::Pending };
+    (task.owner, task.lease_expires_at) = (None, None);
+    task.result = Some(why.to_owned());
+    match gives_up {
+        true => format!("{} is given up after {} {attempts}", task.id, task.attempts),
+        false => format!("{} is ready again", task.id),
+    }
+}
+
 /// The state of a task after checking its lease and its dependencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -76,7 +76,7 @@ enum Command {
     #[command(subcommand)]
     Signal(signal::SignalCommand),
     /// Continue a paused loop
-    Resume(resume::Args),
+    Resume(pause::Args),
     /// Take over a loop whose client is gone, or an old state file
     Adopt(adopt::Args),
     /// Trust the project's `.claude/ralph.toml` as it is now

@@ -12,6 +12,7 @@ use crate::runs::parallel;
 use anyhow::{Context, Result};
 use ralph_core::state::PauseCause;
 use ralph_core::views::messages;
+use ralph_io::git::shared::SharedPlace;
 
 /// Which loop.
 #[derive(Debug, clap::Args)]
@@ -24,12 +25,21 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Exit> {
+    ordered(args, shared_order::pause, pause)
+}
+
+/// Carries out a command on a loop that machines share, or on one of this machine.
+pub(super) fn ordered(
+    args: &Args,
+    shared: fn(&SharedPlace) -> Result<Exit>,
+    own: fn(&Here, &FoundLoop) -> Result<String>,
+) -> Result<Exit> {
     let here = Here::gather()?;
     if let Some(place) = args.shared.place(&here)? {
-        return shared_order::pause(&place);
+        return shared(&place);
     }
     let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
-    screen::say(&pause(&here, &found)?)?;
+    screen::say(&own(&here, &found)?)?;
     Ok(Exit::Done)
 }
 

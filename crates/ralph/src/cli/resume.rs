@@ -3,12 +3,12 @@
 //! A PAUSE in its mailbox may also hold an orchestration, while a program drives it.
 //! Resuming lifts that too.
 
+use super::pause::{Args, ordered};
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::journal::note;
 use crate::command::screen;
-use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
-use crate::command::select_shared::{SharedArgs, one_loop};
+use crate::command::select_loop::FoundLoop;
 use crate::command::shared_order;
 use anyhow::{Context, Result};
 use ralph_core::modes::mode;
@@ -21,24 +21,8 @@ use ralph_io::process::clock;
 use ralph_io::store::orchestration::OrchestrationStore;
 use std::path::Path;
 
-/// Which loop.
-#[derive(Debug, clap::Args)]
-#[command(group = one_loop())]
-pub(crate) struct Args {
-    #[command(flatten)]
-    which: LoopArgs,
-    #[command(flatten)]
-    shared: SharedArgs,
-}
-
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let here = Here::gather()?;
-    if let Some(place) = args.shared.place(&here)? {
-        return shared_order::resume(&place);
-    }
-    let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
-    screen::say(&resume(&here, &found)?)?;
-    Ok(Exit::Done)
+    ordered(args, shared_order::resume, resume)
 }
 
 /// Continues a loop; returns the report for the user.

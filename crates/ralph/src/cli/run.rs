@@ -12,8 +12,8 @@ use crate::runs::build::{self, ReadyRun, RunOptions};
 use crate::runs::shared::{self, SharedOptions};
 use anyhow::{Context, Result};
 use ralph_core::modes::arguments::{ArgumentError, LoopRequest, Options};
-use ralph_core::state::{LoopState, Mode, StartedBy};
-use ralph_hooks::begin::{self, StartOutcome, StartRequest};
+use ralph_core::state::{LoopState, Mode};
+use ralph_hooks::begin::{self, StartOutcome};
 use ralph_io::client::given;
 use ralph_io::git::shared::SharedPlace;
 use ralph_io::store::lifecycle;
@@ -119,16 +119,7 @@ fn start(args: &Args, here: &Here, task: String) -> Result<Exit> {
         return Err(refused(Exit::Usage, format!("{}; nothing was started", lacking.join("; "))));
     }
     let request = LoopRequest { task: Some(task), options, parallel: None };
-    let asked = StartRequest {
-        mode: Mode::default(),
-        home: &here.home,
-        request: &request,
-        session_id: "",
-        prompt_id: "",
-        project_root: here.root.clone(),
-        started_by: StartedBy::Person,
-        via: None,
-    };
+    let asked = here.asks(Mode::default(), &request, "");
     if args.how.client.dry_run {
         build::show_first(here, (None, &begin::preview(&asked)?), &args.how, "run")?;
         return Ok(Exit::Done);

@@ -130,16 +130,8 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
     {
         return repeat(&state);
     }
-    let begun = begin::begin(&StartRequest {
-        mode,
-        home: &here.home,
-        request: &request,
-        session_id: &session,
-        prompt_id: "",
-        project_root: here.root.clone(),
-        started_by: started_by(&here),
-        via: None,
-    })?;
+    let asked = here.asks(mode, &request, &session);
+    let begun = begin::begin(&StartRequest { started_by: started_by(&here), ..asked })?;
     answer(&here, &request, begun)
 }
 

@@ -66,11 +66,11 @@ pub(crate) enum TaskCommand {
     /// Mark a task as done
     Done(change::DoneArgs),
     /// Mark a task as failed
-    Fail(change::Fail),
+    Fail(change::ReasonArgs),
     /// Make a claimed, failed or blocked task pending again
-    Release(change::Release),
+    Release(change::TaskArgs),
     /// Block a task that waits for something outside the loop
-    Block(change::BlockArgs),
+    Block(change::ReasonArgs),
     /// Show or set the dependencies of a task
     Deps(change::Deps),
     /// Show the tasks in waves

@@ -2,6 +2,9 @@
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
+use ralph_core::modes::arguments::LoopRequest;
+use ralph_core::state::{Mode, StartedBy};
+use ralph_hooks::begin::StartRequest;
 use ralph_io::store::home::Home;
 use ralph_io::{client, process::clock, project};
 use std::path::PathBuf;
@@ -25,6 +28,25 @@ impl Here {
             root: project::root(client::project_dir(), &folder),
             now: clock::now(),
         })
+    }
+
+    /// What the user at the terminal asks for; without a session the loop is only planned.
+    pub(crate) fn asks<'a>(
+        &'a self,
+        mode: Mode,
+        request: &'a LoopRequest,
+        session_id: &'a str,
+    ) -> StartRequest<'a> {
+        StartRequest {
+            mode,
+            home: &self.home,
+            request,
+            session_id,
+            prompt_id: "",
+            project_root: self.root.clone(),
+            started_by: StartedBy::Person,
+            via: None,
+        }
     }
 
     /// Identifies the project: all its worktrees are one project.

@@ -10,15 +10,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Ralplan;
 
 impl AtStop for Ralplan {
-    fn wants_tree(&self) -> bool {
-        false
-    }
-
     fn has_criteria(&self) -> bool {
-        false
-    }
-
-    fn wants_proof(&self, _state: &LoopState, _seen: &StopInputs) -> bool {
         false
     }
 

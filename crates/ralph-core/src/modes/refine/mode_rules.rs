@@ -10,15 +10,7 @@ use jiff::Timestamp;
 pub(crate) struct Refine;
 
 impl AtStop for Refine {
-    fn wants_tree(&self) -> bool {
-        false
-    }
-
     fn has_criteria(&self) -> bool {
-        false
-    }
-
-    fn wants_proof(&self, _state: &LoopState, _seen: &StopInputs) -> bool {
         false
     }
 

@@ -4,7 +4,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
 use serde_json::Value;
 
 /// Only what the owners of such files accept: comments and trailing commas.
-const OPTIONS: ParseOptions = ParseOptions {
+pub const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
     allow_loose_object_property_names: false,

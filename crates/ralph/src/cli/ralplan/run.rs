@@ -16,8 +16,8 @@ use anyhow::{Context, Result};
 use ralph_core::modes::arguments::LoopRequest;
 use ralph_core::modes::ralplan::{self as rules, NextPlanStep, Role};
 use ralph_core::protocol::permission::Need;
-use ralph_core::state::{LoopState, Mode, StartedBy};
-use ralph_hooks::begin::{self, StartOutcome, StartRequest};
+use ralph_core::state::{LoopState, Mode};
+use ralph_hooks::begin::{self, StartOutcome};
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{client, process::clock, process::random, project::user_files, store::lock};
@@ -97,16 +97,7 @@ fn show(here: &Here, args: &Args, logs: &Path) -> Result<Exit> {
 /// Begins a planning as the typed command does, or continues what another tool has left.
 fn begin(here: &Here, args: &Args) -> Result<FoundLoop> {
     let request = LoopRequest { task: task(args)?, ..LoopRequest::default() };
-    let begun = begin::begin(&StartRequest {
-        mode: Mode::Ralplan,
-        home: &here.home,
-        request: &request,
-        session_id: &random::uuid(),
-        prompt_id: "",
-        project_root: here.root.clone(),
-        started_by: StartedBy::Person,
-        via: None,
-    })?;
+    let begun = begin::begin(&here.asks(Mode::Ralplan, &request, &random::uuid()))?;
     let state = match begun {
         StartOutcome::Started(state, told) => {
             told.iter().for_each(|line| screen::tell(&screen::visible(line)));

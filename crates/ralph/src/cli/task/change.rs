@@ -46,16 +46,23 @@ pub(crate) struct Claim {
     pub(super) which: LoopArgs,
 }
 
-/// Which task, for whom and how much longer.
+/// Which task.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Renew {
+pub(crate) struct TaskArgs {
     /// Id of the task
     #[arg(add = ArgValueCandidates::new(complete::tasks))]
     pub(super) id: String,
     #[command(flatten)]
+    pub(super) which: LoopArgs,
+}
+
+/// Which task, for whom and how much longer.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Renew {
+    #[command(flatten)]
     pub(super) holder: Holder,
     #[command(flatten)]
-    pub(super) which: LoopArgs,
+    pub(super) task: TaskArgs,
 }
 
 /// Who holds a task.
@@ -72,9 +79,6 @@ pub(super) struct Holder {
 /// What became of a task.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DoneArgs {
-    /// Id of the task
-    #[arg(add = ArgValueCandidates::new(complete::tasks))]
-    pub(super) id: String,
     /// What was done, and what proves it
     #[arg(long = "note", alias = "result", value_name = "TEXT")]
     pub(super) result: Option<String>,
@@ -82,49 +86,20 @@ pub(crate) struct DoneArgs {
     #[arg(long, value_name = "NAME")]
     pub(super) owner: Option<String>,
     #[command(flatten)]
-    pub(super) which: LoopArgs,
+    pub(super) task: TaskArgs,
 }
 
-/// Why a task is given up.
+/// Why a task does not go on.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Fail {
-    /// Id of the task
-    #[arg(add = ArgValueCandidates::new(complete::tasks))]
-    pub(super) id: String,
-    /// Why the task failed
+pub(crate) struct ReasonArgs {
+    /// Why the task failed, or what it waits for
     #[arg(long = "note", alias = "reason", value_name = "TEXT")]
     pub(super) reason: String,
     /// Only if this owner still holds the task
     #[arg(long, value_name = "NAME")]
     pub(super) owner: Option<String>,
     #[command(flatten)]
-    pub(super) which: LoopArgs,
-}
-
-/// Which task.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Release {
-    /// Id of the task
-    #[arg(add = ArgValueCandidates::new(complete::tasks))]
-    pub(super) id: String,
-    #[command(flatten)]
-    pub(super) which: LoopArgs,
-}
-
-/// What a task waits for.
-#[derive(Debug, clap::Args)]
-pub(crate) struct BlockArgs {
-    /// Id of the task
-    #[arg(add = ArgValueCandidates::new(complete::tasks))]
-    pub(super) id: String,
-    /// What the task waits for
-    #[arg(long = "note", alias = "reason", value_name = "TEXT")]
-    pub(super) reason: String,
-    /// Only if this owner still holds the task
-    #[arg(long, value_name = "NAME")]
-    pub(super) owner: Option<String>,
-    #[command(flatten)]
-    pub(super) which: LoopArgs,
+    pub(super) task: TaskArgs,
 }
 
 /// What a task depends on.
@@ -202,17 +177,17 @@ fn claimed(claim: &graph::Claim) -> String {
 }
 
 pub(super) fn renew(here: &Here, args: &Renew) -> Result<Exit> {
-    let owner = args.holder.name(here);
+    let (owner, id) = (args.holder.name(here), &args.task.id);
     let lease = Lease { owner: &owner, length: args.holder.length() };
-    super::update(here, &args.which, "renew", |state| {
-        graph::renew(&mut state.task_graph, &args.id, lease, here.now)
+    super::update(here, &args.task.which, "renew", |state| {
+        graph::renew(&mut state.task_graph, id, lease, here.now)
     })?;
-    say(&format!("{} renewed", args.id))
+    say(&format!("{id} renewed"))
 }
 
 pub(super) fn done(here: &Here, args: DoneArgs) -> Result<Exit> {
-    let (id, by) = (args.id.as_str(), args.owner.as_deref());
-    let state = super::update(here, &args.which, "done", |state| {
+    let (id, by) = (args.task.id.as_str(), args.owner.as_deref());
+    let state = super::update(here, &args.task.which, "done", |state| {
         graph::done(&mut state.task_graph, id, by, args.result).map(|_| state.clone())
     })?;
     // A round's task is done once Ralph has checked the round, and a worker's once it is merged.
@@ -222,24 +197,24 @@ pub(super) fn done(here: &Here, args: DoneArgs) -> Result<Exit> {
     say(&format!("{id} done"))
 }
 
-pub(super) fn fail(here: &Here, args: &Fail) -> Result<Exit> {
-    let (id, by) = (args.id.as_str(), args.owner.as_deref());
-    super::update(here, &args.which, "fail", |state| {
+pub(super) fn fail(here: &Here, args: &ReasonArgs) -> Result<Exit> {
+    let (id, by) = (args.task.id.as_str(), args.owner.as_deref());
+    super::update(here, &args.task.which, "fail", |state| {
         graph::fail(&mut state.task_graph, id, by, &args.reason)
     })?;
     say(&format!("{id} failed"))
 }
 
-pub(super) fn release(here: &Here, args: &Release) -> Result<Exit> {
+pub(super) fn release(here: &Here, args: &TaskArgs) -> Result<Exit> {
     super::update(here, &args.which, "release", |state| {
         graph::release(&mut state.task_graph, &args.id)
     })?;
     say(&format!("{} released", args.id))
 }
 
-pub(super) fn block(here: &Here, args: &BlockArgs) -> Result<Exit> {
-    let (id, by) = (args.id.as_str(), args.owner.as_deref());
-    super::update(here, &args.which, "block", |state| {
+pub(super) fn block(here: &Here, args: &ReasonArgs) -> Result<Exit> {
+    let (id, by) = (args.task.id.as_str(), args.owner.as_deref());
+    super::update(here, &args.task.which, "block", |state| {
         graph::block(&mut state.task_graph, id, by, &args.reason)
     })?;
     say(&format!("{id} blocked"))

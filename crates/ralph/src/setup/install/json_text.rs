@@ -7,6 +7,7 @@ use crate::command::exit::{Exit, refused};
 use anyhow::Result;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstRootNode};
+use ralph_core::project::check::jsonc;
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -51,18 +52,7 @@ pub(crate) fn input(value: &Value) -> CstInputValue {
 }
 
 fn strict() -> ParseOptions {
-    ParseOptions {
-        allow_comments: false,
-        allow_loose_object_property_names: false,
-        allow_trailing_commas: false,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
-    }
+    ParseOptions { allow_comments: false, allow_trailing_commas: false, ..jsonc::OPTIONS }
 }
 
 /// The first key that an object holds twice, as a path.

@@ -9,8 +9,8 @@ use crate::command::select_loop::FoundLoop;
 use anyhow::Result;
 use ralph_core::modes::arguments::{self, LoopRequest, Options};
 use ralph_core::modes::orchestration::id::OrchestrationId;
-use ralph_core::state::{LoopState, Mode, StartedBy};
-use ralph_hooks::begin::{self, StartOutcome, StartRequest};
+use ralph_core::state::{LoopState, Mode};
+use ralph_hooks::begin::{self, StartOutcome};
 use ralph_io::{client, project::environment};
 
 /// Default number of agents that may be called.
@@ -23,17 +23,8 @@ pub(super) fn begin(here: &Here, id: &OrchestrationId, args: &Args) -> Result<Fo
         options: options(args),
         ..LoopRequest::default()
     };
-    let begun = begin::begin(&StartRequest {
-        mode: Mode::Orchestration,
-        home: &here.home,
-        request: &request,
-        session_id: "",
-        prompt_id: "",
-        project_root: here.root.clone(),
-        started_by: StartedBy::Person,
-        via: None,
-    })
-    .map_err(bad_state)?;
+    let asked = here.asks(Mode::Orchestration, &request, "");
+    let begun = begin::begin(&asked).map_err(bad_state)?;
     let (state, how) = match begun {
         StartOutcome::Started(state, _) => (state, "started"),
         StartOutcome::Continues(state) => (state, "continued"),
