@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What the hook observed when the turn was about to end.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StopInputs {
     /// The current time.
     pub now: Timestamp,

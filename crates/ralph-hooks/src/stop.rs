@@ -204,10 +204,7 @@ fn gather(call: &HookCall, bound: &mut Bound, routed: Option<Routed>) -> StopInp
         document_gone: state.is_running() && plan_files::is_gone(state),
         session: routed,
         worked: worked(state, transcript),
-        tree: None,
-        proof: None,
-        work_before_checks: None,
-        tree_after_checks: None,
+        ..StopInputs::default()
     };
     seen.tree = finish(status);
     if stop::wants_proof(mode::at_stop(state), state, &seen) {

@@ -76,7 +76,7 @@ pub fn reopen(state: &mut LoopState, id: &str, why: &str) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::state::WorkerStanding;
+    use crate::state::{TaskStatus, WorkerStanding};
 
     pub(crate) const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 

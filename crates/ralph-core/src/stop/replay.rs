@@ -138,16 +138,8 @@ mod tests {
             now,
             prompt_id: "p".to_owned(),
             request: token::request(message, &state.completion_token),
-            workers: Vec::new(),
-            command_waits: false,
-            steer_waits: false,
-            document_gone: false,
-            session: None,
-            worked: None,
             tree: Some("tree".to_owned()),
-            proof: None,
-            work_before_checks: None,
-            tree_after_checks: None,
+            ..StopInputs::default()
         };
         serde_json::to_value(stop::decide(mode::at_stop(&state), &mut state, &seen).record).unwrap()
     }

@@ -37,16 +37,8 @@ fn seen(message: &str) -> StopInputs {
         now: now(),
         prompt_id: "p".to_owned(),
         request: token::request(message, "RALPH_COMPLETE"),
-        workers: Vec::new(),
-        command_waits: false,
-        steer_waits: false,
-        document_gone: false,
-        session: None,
-        worked: None,
         tree: Some("tree".to_owned()),
-        proof: None,
-        work_before_checks: None,
-        tree_after_checks: None,
+        ..StopInputs::default()
     }
 }
 

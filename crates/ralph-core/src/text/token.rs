@@ -8,7 +8,7 @@ use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 /// Whether the last message requests completion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompletionRequest {
     /// The token is alone on the last line.
@@ -16,6 +16,7 @@ pub enum CompletionRequest {
     /// The token is in the message, but not as a request.
     OnlyMentioned,
     /// The token is not there.
+    #[default]
     None,
 }
 

@@ -186,7 +186,6 @@ mod tests {
     use super::*;
     use crate::modes::mode;
     use crate::stop::StopInputs;
-    use crate::text::token::CompletionRequest;
 
     fn begun(above: &LoopState, task: &str) -> LoopState {
         let with = Begin { task, session_id: "s", project_root: "/w", number: 3, now: NOW };
@@ -269,21 +268,7 @@ mod tests {
     #[test]
     fn its_hooks_let_it_end_when_its_task_is_closed_and_not_before() {
         let (_, mut below) = at_work();
-        let seen = StopInputs {
-            now: NOW,
-            prompt_id: "p".to_owned(),
-            request: CompletionRequest::None,
-            workers: Vec::new(),
-            command_waits: false,
-            steer_waits: false,
-            document_gone: false,
-            session: None,
-            worked: None,
-            tree: None,
-            proof: None,
-            work_before_checks: None,
-            tree_after_checks: None,
-        };
+        let seen = StopInputs { now: NOW, prompt_id: "p".to_owned(), ..StopInputs::default() };
         assert_eq!(
             stop::decide(mode::at_stop(&below), &mut below, &seen).verdict,
             stop::StopVerdict::GoOn

@@ -197,21 +197,7 @@ mod tests {
     }
 
     fn seen() -> StopInputs {
-        StopInputs {
-            now: Timestamp::UNIX_EPOCH,
-            prompt_id: "p".into(),
-            request: CompletionRequest::None,
-            workers: Vec::new(),
-            command_waits: false,
-            steer_waits: false,
-            document_gone: false,
-            session: None,
-            worked: None,
-            tree: None,
-            proof: None,
-            work_before_checks: None,
-            tree_after_checks: None,
-        }
+        StopInputs { prompt_id: "p".into(), ..StopInputs::default() }
     }
 
     #[track_caller]

@@ -195,19 +195,9 @@ mod tests {
 
     fn seen() -> StopInputs {
         StopInputs {
-            now: Timestamp::UNIX_EPOCH,
             prompt_id: "p".to_owned(),
             request: crate::text::token::CompletionRequest::Made,
-            workers: Vec::new(),
-            command_waits: false,
-            steer_waits: false,
-            document_gone: false,
-            session: None,
-            worked: None,
-            tree: None,
-            proof: None,
-            work_before_checks: None,
-            tree_after_checks: None,
+            ..StopInputs::default()
         }
     }
 

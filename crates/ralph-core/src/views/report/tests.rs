@@ -73,16 +73,9 @@ fn stop(state: &mut LoopState, second: i64, tree: &str, passed: Option<bool>) ->
         now: at(second),
         prompt_id: String::new(),
         request: token::request(message, "RALPH_COMPLETE"),
-        workers: Vec::new(),
-        command_waits: false,
-        steer_waits: false,
-        document_gone: false,
-        session: None,
-        worked: None,
         tree: Some(tree.to_owned()),
         proof,
-        work_before_checks: None,
-        tree_after_checks: None,
+        ..StopInputs::default()
     };
     let decided = stop::decide(crate::modes::mode::at_stop(state), state, &seen);
     let decision = if state.ending.is_some() { "ended" } else { "go on" };

@@ -43,21 +43,7 @@ fn with_criterion() -> LoopState {
 }
 
 fn seen(routed: Routed) -> StopInputs {
-    StopInputs {
-        now: NOW,
-        prompt_id: "p".into(),
-        request: CompletionRequest::None,
-        workers: Vec::new(),
-        command_waits: false,
-        steer_waits: false,
-        document_gone: false,
-        session: Some(routed),
-        worked: None,
-        tree: None,
-        proof: None,
-        work_before_checks: None,
-        tree_after_checks: None,
-    }
+    StopInputs { now: NOW, prompt_id: "p".into(), session: Some(routed), ..StopInputs::default() }
 }
 
 /// Decides, and repeats the decision from its record.
