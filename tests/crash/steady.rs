@@ -19,6 +19,8 @@ fn walk(value: &mut Value) {
         Value::String(string) => *string = text(string),
         Value::Array(all) => all.iter_mut().for_each(walk),
         Value::Object(members) => {
+            // Absent after a pause of less than a second.
+            members.remove("paused_seconds");
             for (name, value) in members {
                 match name.as_str() {
                     // `file` is a transcript's number in its file system.
