@@ -41,7 +41,7 @@ fn a_stop_answers_one_line_and_the_details_follow_once_with_the_next_tool_call()
         "{details}"
     );
     assert!(details.contains("alone on its last line"), "{details}");
-    assert!(!details.contains("node:internal") && !details.contains(" at "), "{details}");
+    assert!(!details.contains("node:internal") && !details.contains("    at "), "{details}");
     reads(&world, json!({})).silent();
     let journal = fs::read_to_string(world.state_path().with_file_name("journal.jsonl")).unwrap();
     let told = journal.lines().filter(|row| row.contains("the details of the last stop")).count();
