@@ -1,7 +1,8 @@
 //! `ralph refine` beside a client that is a script: what it does to a plan and what it says are all that
 //! counts.
 
-use crate::world::{Printed, World, start};
+use crate::world::{Printed, World, start, wait_for};
+use ralph_test_support::round::heard;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -20,7 +21,8 @@ ended() { say "work\n\nCHANGES: $1\nSUMMARY: in call $n"; }
 lines() { i=0; while [ $i -lt $1 ]; do echo "call $n line $i" >>"$plan"; i=$((i + 1)); done; }
 "#;
 
-const TOOLS: [&str; 8] = ["sh", "cat", "sed", "env", "kill", "mkfifo", "head", "tmux"];
+const TOOLS: [&str; 10] =
+    ["sh", "cat", "sed", "env", "kill", "mkfifo", "head", "tmux", "touch", "sleep"];
 
 /// A project with a plan, and a client that does this.
 pub(crate) fn world(client: &str) -> World {
@@ -226,6 +228,22 @@ fn a_round_whose_driver_was_killed_is_recorded_and_made_once_more() {
     assert!(printed.stderr.contains("was cut: whoever ran it is gone"), "{printed:?}");
     assert_eq!(history(&world, "plan")[0], (1, None, Some(7), "interrupted".to_owned()));
     assert!(!plan(&world).contains("call 1 line"));
+}
+
+#[test]
+fn ctrl_c_pauses_a_refinement_with_130_and_names_what_continues_it() {
+    let world = world("lines 1; touch \"$HOME/at-work\"; exec sleep 60");
+    let mut command = world.command(&world.path("bin/ralph"), "");
+    let mut child = start(command.args(["refine", "loop", "--plan", "plan.md"]));
+    wait_for("the first round", || world.path("home/at-work").exists());
+    let pid = rustix::process::Pid::from_child(&child);
+    let interrupt = || rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    interrupt();
+    heard(&mut child, "Ctrl-C again ends");
+    interrupt();
+    let printed = world.finish(child, "");
+    assert_eq!(printed.exit, 130, "{printed:?}");
+    assert!(printed.stderr.contains("`ralph refine loop --id plan` continues"), "{printed:?}");
 }
 
 #[test]

@@ -101,7 +101,10 @@ fn from_the_installation_to_the_last_trace() {
     let world = &machine.world;
     let before = machine.trace();
 
-    says(&machine.install().exits(0), &["installed ralph and five hooks", "run `ralph doctor`"]);
+    says(
+        &machine.install().exits(0),
+        &["installed ralph and five hooks", "check it with `ralph doctor`"],
+    );
     says(&machine.types(&["doctor"]).exits(0), &["all is well", "13 of 13 registered hooks"]);
 
     let gate = Gate::new();

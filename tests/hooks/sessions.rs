@@ -48,14 +48,13 @@ fn a_conversation_that_is_continued_beside_a_crashed_loop_names_it_and_how_it_co
     world.session_starts("resume").silent();
     world.clients_end();
     let before = world.listing(&world.ralph_home());
-    let message = world.session_starts("resume").message();
-    assert_eq!(
-        message,
-        format!(
-            "Ralph: loop {id} is running in another session, at 1/25: if that is gone, `claude --resume session-1` \
-             continues it there; `ralph adopt --loop {id}`, then /ralph, continues it here"
-        )
+    let line = format!(
+        "loop {id} is running in another session, at 1/25: if that is gone, `claude --resume session-1` \
+         continues it there; `ralph adopt --loop {id}`, then /ralph, continues it here"
     );
+    assert_eq!(world.session_starts("resume").message(), format!("Ralph: {line}"));
+    let refused = world.type_command("ralph", "").kept_from_model();
+    assert!(refused.contains(&line), "{refused}");
     for source in ["startup", "fork"] {
         world.session_starts(source).silent();
     }

@@ -20,7 +20,7 @@ fn parsed(text: &str) -> Value {
 #[test]
 fn hooks_are_registered_by_absolute_path_in_exec_form() {
     let world = World::new();
-    let said = world.ralph(&["install"]).exit(0).says("register 13 hooks in 12 events");
+    let said = world.ralph(&["install"]).exit(0).says("registered 13 hooks in 12 events");
     let lines: Vec<&str> = said.stdout.lines().collect();
     assert_eq!(lines.len(), 4, "settings, skills, agents, undo: {lines:#?}");
     assert!(lines[3].starts_with("undo: `ralph uninstall`"), "{lines:#?}");

@@ -307,7 +307,8 @@ fn describe(plan: &InstallPlan, dry_run: bool) {
         let events = registered.unwrap_or_default();
         let hooks = events.as_object().map_or(0, |events| events.values().map(hooks_of).sum());
         let hooks = counted(hooks, "hook", "hooks");
-        tell!("{head}: {would}register {hooks} in {}", counted(added.len(), "event", "events"));
+        let register = if dry_run { "would register" } else { "registered" };
+        tell!("{head}: {register} {hooks} in {}", counted(added.len(), "event", "events"));
     }
     for (what, events) in summary(&others.into_iter().cloned().collect::<Vec<_>>()) {
         tell!("  {would}{what}: {events}");
