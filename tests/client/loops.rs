@@ -209,5 +209,5 @@ fn a_state_of_the_pattern_is_taken_over_in_place_by_a_typed_ralph() {
     assert_eq!(kept.state["session_id"], run.session_id());
     let requests = stand_in.requests();
     assert!(requests[0].news().contains(&kept.started_line()), "{}", requests[0].news());
-    assert!(requests[1].news().contains("AC-1"), "{}", requests[1].news());
+    assert!(requests[1].news().contains("make test -f door.txt pass"), "{}", requests[1].news());
 }

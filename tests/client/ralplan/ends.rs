@@ -151,7 +151,7 @@ fn a_compaction_in_the_middle_is_followed_by_the_next_step() {
     assert_eq!(kept.n_decisions("SessionStart", "reminded"), 1);
     let requests = stand_in.requests();
     let told =
-        requests.iter().find(|one| one.all_text().contains(" continues at 0/5\nTask: Add a login"));
+        requests.iter().find(|one| one.all_text().contains(" continues at 1/5\nTask: Add a login"));
     let told = told.expect("told after the compaction").all_text();
     assert!(told.contains("Phase: critic_review, plan 1/5."), "{told}");
     assert_eq!(stand_in.unscripted(), 0);
