@@ -3,8 +3,8 @@
 use crate::command::exit::Exit;
 use crate::command::screen;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use ralph_core::text::nearest::distance;
 use std::process::ExitCode;
+use strsim::levenshtein;
 
 /// Prints the error, or the help that was requested.
 pub(super) fn report(error: clap::Error, command: clap::Command) -> ExitCode {
@@ -53,7 +53,7 @@ fn meant(error: &clap::Error, typed: &str, name: &str) -> Option<String> {
         return Some(format!("type `ralph signal steer \"{name}\"`"));
     }
     let nearest = suggestion(error, ContextKind::SuggestedSubcommand)?;
-    let is_slip = || distance(name, &nearest) < 2 || same_letters(name, &nearest);
+    let is_slip = || levenshtein(name, &nearest) < 2 || same_letters(name, &nearest);
     (!STARTS.contains(&nearest.as_str()) || is_slip()).then(|| format!("type `{typed} {nearest}`"))
 }
 

@@ -4,8 +4,8 @@ use super::{
     CheckSettings, ClientSettings, EvidenceSettings, NotifySettings, Refine, ReviewSettings,
     RunSettings, SandboxSettings, Settings, SharedSettings,
 };
-use crate::modes::refine::measure::distance;
 use crate::project::project_facts::choice::ContextSettings;
+use crate::text::nearest::nearest;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub struct UnknownKey {
     /// Empty at the top of the file.
     pub section: &'static str,
     pub key: String,
-    /// The known key that needs the fewest changes.
+    /// The known key that is most like it, if one is.
     pub nearest: Option<String>,
 }
 
@@ -52,7 +52,11 @@ pub fn keys(file: &Value) -> Vec<UnknownKey> {
         std::iter::once(("", file, &top)).chain(below).flat_map(|(section, written, known)| {
             let names = written.as_object().into_iter().flat_map(|map| map.keys());
             let unknown = names.filter(|name| !known.contains(name)).cloned().collect::<Vec<_>>();
-            let of = |key: String| UnknownKey { section, nearest: nearest(&key, known), key };
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let of = |key: String| {
+                let nearest = nearest(&key, &known).map(str::to_owned);
+                UnknownKey { section, key, nearest }
+            };
             unknown.into_iter().map(of).collect::<Vec<_>>()
         });
     all.collect()
@@ -63,12 +67,6 @@ fn fields<T: DeserializeOwned>() -> Vec<String> {
     let error = T::deserialize(json!({"?": 0})).err().map(|error| error.to_string());
     let names = error.unwrap_or_default();
     names.split('`').skip(1).step_by(2).filter(|name| *name != "?").map(str::to_owned).collect()
-}
-
-fn nearest(key: &str, known: &[String]) -> Option<String> {
-    let steps = |name: &String| distance(name.as_bytes(), key.as_bytes());
-    let near = known.iter().map(|name| (steps(name), name)).min()?;
-    (near.0 <= (key.len() as u64).div_ceil(2)).then(|| near.1.clone())
 }
 
 #[cfg(test)]
