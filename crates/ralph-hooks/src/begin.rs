@@ -114,17 +114,16 @@ fn client_is_too_old(asked: &StartRequest<'_>) -> Option<String> {
     Some(format!("{why}; nothing was started"))
 }
 
-/// The last loop that is live in this project, in whichever session.
-pub(crate) fn live_of_project(home: &Home, root: &Path) -> Option<LoopState> {
-    let identity = ralph_io::project::identity(root);
+/// The loops that are live, in whichever session, but for those of workers and of other machines.
+fn live(home: &Home) -> impl Iterator<Item = LoopState> + use<> {
     let all = lifecycle::all(home).into_iter().filter_map(|(_, state)| state.ok());
-    all.filter(|state| {
-        let is_own = state.parent.is_none() && shared::of(state).is_none();
-        is_own
-            && state.is_live()
-            && ralph_io::project::identity(Path::new(&state.project_root)) == identity
-    })
-    .max_by_key(|state| state.created_at)
+    all.filter(|state| state.is_live() && state.parent.is_none() && shared::of(state).is_none())
+}
+
+/// Those of this project.
+pub(crate) fn live_in_project(home: &Home, root: &Path) -> impl Iterator<Item = LoopState> + use<> {
+    let here = identity(root);
+    live(home).filter(move |state| identity(Path::new(&state.project_root)) == here)
 }
 
 fn is_planned(state: &LoopState) -> bool {
@@ -151,7 +150,8 @@ pub(crate) fn begin_plain(asked: &StartRequest<'_>) -> Result<StartOutcome> {
         project = read(project_file.as_ref())?;
     }
     if asked.request.task.is_none() && project.as_ref().is_none_or(|state| !is_planned(state)) {
-        project = live_of_project(asked.home, &asked.project_root).or(project);
+        let live = live_in_project(asked.home, &asked.project_root);
+        project = live.max_by_key(|state| state.created_at).or(project);
     }
     let seen = StartInputs {
         bound: bound.as_ref(),
@@ -378,7 +378,7 @@ fn create(asked: &StartRequest<'_>, task: &str) -> Result<StartOutcome> {
 
 /// Warns of a loop that works in the same folder.
 fn beside(asked: &StartRequest<'_>) -> Option<String> {
-    let other = live_of_project(asked.home, &asked.project_root).filter(|other| {
+    let other = live(asked.home).find(|other| {
         other.session_id != asked.session_id
             && other.project_root == asked.project_root.to_string_lossy()
     })?;
@@ -594,6 +594,35 @@ mod tests {
         lifecycle::release(&home, &file, "s").unwrap();
         assert!(matches!(begin(None, "q"), StartOutcome::Continues(_)));
         assert_eq!(lifecycle::of_session(&home, "s").unwrap(), Some(file));
+    }
+
+    #[test]
+    fn a_newer_loop_in_another_folder_of_the_project_hides_no_loop_of_this_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("home"));
+        let [top, below] = ["top", "top/below"].map(|name| folder.path().join(name));
+        let _ = [".git", "below"].map(|name| std::fs::create_dir_all(top.join(name)).unwrap());
+        let notes = |session_id: &str, root: &Path| {
+            let request = LoopRequest { task: Some("t".to_owned()), ..LoopRequest::default() };
+            let begun = begin(&StartRequest {
+                mode: Mode::Plain,
+                home: &home,
+                request: &request,
+                session_id,
+                prompt_id: session_id,
+                project_root: root.to_owned(),
+                started_by: StartedBy::Person,
+                via: None,
+            });
+            match begun.unwrap() {
+                StartOutcome::Started(state, told) => (state.loop_id, told.join("")),
+                other => panic!("{other:?}"),
+            }
+        };
+        let (first, told) = notes("s1", &top);
+        assert_eq!(told, "");
+        assert_eq!(notes("s2", &below).1, "");
+        assert!(notes("s3", &top).1.starts_with(&format!("Loop {first} is live in this folder")));
     }
 
     #[test]

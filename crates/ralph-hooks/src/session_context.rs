@@ -179,8 +179,9 @@ fn left_elsewhere(call: &HookCall) -> Reply {
         Some(pause) => pause.cause == PauseCause::Crashed,
         None => state.rounds == 0 && !state.client.as_ref().is_some_and(client::is_alive),
     };
-    let left = begin::live_of_project(&call.home, &call.root()).filter(is_left);
-    match left.filter(|_| project_facts::is_ours_to_tell(call)) {
+    let left = begin::live_in_project(&call.home, &call.root()).filter(is_left);
+    let last = left.max_by_key(|state| state.created_at);
+    match last.filter(|_| project_facts::is_ours_to_tell(call)) {
         Some(state) => Reply::silent().tell(messages::line(&start::elsewhere(&state))),
         None => Reply::silent(),
     }

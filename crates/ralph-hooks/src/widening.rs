@@ -7,15 +7,13 @@
 
 use crate::active_loop::Bound;
 use crate::hook_runner::HookCall;
-use crate::{delegate, typed};
+use crate::{begin, delegate, typed};
 use anyhow::{Context, Result};
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, Phase};
 use ralph_core::transcript::typed_request::{self, TypedRequest};
 use ralph_core::views::messages;
 use ralph_io::process;
-use ralph_io::{project, store::lifecycle};
-use std::path::Path;
 use std::time::Duration;
 
 /// Below the hook's own timeout of ten seconds.
@@ -34,7 +32,13 @@ pub(crate) fn answer(call: &HookCall, request: TypedRequest) -> Result<Reply> {
         TypedRequest::Trust => &["trust", "--yes"],
         TypedRequest::Share => &["share"],
         TypedRequest::Accept => &["accept"],
-        TypedRequest::Resume if own.is_none() && is_one_paused(call) => &["resume"],
+        TypedRequest::Resume
+            if own.is_none()
+                && begin::live_in_project(&call.home, &call.root())
+                    .any(|state| state.phase == Phase::Paused) =>
+        {
+            &["resume"]
+        }
         TypedRequest::Steer => {
             &["signal", "steer", "--", typed_request::steer(&call.input.command_args)]
         }
@@ -45,14 +49,6 @@ pub(crate) fn answer(call: &HookCall, request: TypedRequest) -> Result<Reply> {
         true => typed::resume(call)?.tell_also(&told),
         false => Reply::keep_from_model(&told),
     })
-}
-
-/// True if a loop of this project is paused.
-fn is_one_paused(call: &HookCall) -> bool {
-    let here = project::identity(&call.root());
-    let states = lifecycle::all(&call.home).into_iter().filter_map(|(_, state)| state.ok());
-    let mut paused = states.filter(|state| state.phase == Phase::Paused);
-    paused.any(|state| project::identity(Path::new(&state.project_root)) == here)
 }
 
 /// Runs `ralph`; returns what it prints.
