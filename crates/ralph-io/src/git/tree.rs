@@ -20,6 +20,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
+use walkdir::WalkDir;
 use xxhash_rust::xxh3::Xxh3Default;
 
 /// The most files whose content is read.
@@ -109,21 +110,17 @@ impl Pending {
     }
 }
 
-/// The files below a folder as `git status` lists untracked ones.
+/// The files below a folder as `git status` lists untracked ones. A folder that cannot be read has none to list.
 fn walked(root: &Path) -> Result<Vec<u8>> {
-    let (mut listing, mut folders, mut n_files) = (Vec::new(), vec![PathBuf::new()], 0);
-    while let Some(folder) = folders.pop() {
-        // A folder that cannot be read, or has disappeared, has no files to list.
-        for entry in std::fs::read_dir(root.join(&folder)).into_iter().flatten().flatten() {
-            let path = folder.join(entry.file_name());
-            n_files += 1;
-            if n_files > MOST_WALKED {
-                bail!("`{}` has more files than Ralph lists", root.display());
-            }
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => folders.push(path),
-                _ => listing.extend([b"? ", path.as_os_str().as_bytes(), b"\0"].concat()),
-            }
+    let mut listing = Vec::new();
+    let walk = WalkDir::new(root).min_depth(1).sort_by_file_name().into_iter().flatten();
+    for (n, entry) in walk.enumerate() {
+        if n >= MOST_WALKED {
+            bail!("`{}` has more files than Ralph lists", root.display());
+        }
+        if !entry.file_type().is_dir() {
+            let path = entry.path().strip_prefix(root)?;
+            listing.extend([b"? ", path.as_os_str().as_bytes(), b"\0"].concat());
         }
     }
     Ok(listing)
