@@ -150,7 +150,8 @@ fn unplaced(
         return None;
     }
     let names: Vec<&str> = below.iter().skip(1).rev().map(|one| one.name.as_str()).collect();
-    Some(names[..names.len().min(NAMED)].join(", "))
+    let names = names[..names.len().min(NAMED)].join(", ");
+    Some(if names.is_empty() { "an orphan".to_owned() } else { names })
 }
 
 /// How an event reached a hook.
@@ -210,7 +211,6 @@ pub fn hidden(command: &str) -> String {
 /// Why a command that lets more happen is refused to a process that cannot be placed. `typed` is what
 /// the user types in a session instead, if there is such a line.
 pub fn unplaceable(command: &str, typed: &str, names: &str) -> String {
-    let names = if names.is_empty() { "an orphan" } else { names };
     let instead = match typed {
         "" => "give it in a terminal that is older, or when the loop has ended".to_owned(),
         typed => format!("type `{typed}` in a session of this project"),

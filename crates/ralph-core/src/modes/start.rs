@@ -77,20 +77,16 @@ fn planned(project: Option<&LoopState>) -> StartDecision {
 /// Names a live loop of another session, and how to continue it.
 pub fn elsewhere(state: &LoopState) -> String {
     let (id, session) = (&state.loop_id, &state.session_id);
-    let how = match (state.rounds, &state.pause) {
-        (1.., _) => "`ralph run` continues it".to_owned(),
-        (0, None) => format!(
-            "if that is gone, `claude --resume {session}` continues it there; `ralph adopt --loop {id}`, then \
-             /ralph, continues it here"
-        ),
-        (0, Some(_)) => format!(
-            "`claude --resume {session}` continues it there; `ralph adopt --loop {id}`, then /ralph, continues \
-             it here"
-        ),
+    let (standing, if_gone) = match &state.pause {
+        Some(pause) => (format!("paused ({})", pause.cause), ""),
+        None => ("running".to_owned(), "if that is gone, "),
     };
-    let standing = match &state.pause {
-        Some(pause) => format!("paused ({})", pause.cause),
-        None => "running".to_owned(),
+    let how = match state.rounds {
+        0 => format!(
+            "{if_gone}`claude --resume {session}` continues it there; `ralph adopt --loop {id}`, then /ralph, \
+             continues it here"
+        ),
+        _ => "`ralph run` continues it".to_owned(),
     };
     format!("loop {id} is {standing} in another session, at {}: {how}", state.position())
 }

@@ -30,7 +30,6 @@ pub fn reported_missing(state: &LoopState) -> impl Iterator<Item = &str> {
 /// Who stopped a loop, if it may have been a process that the model has detached; `names` are those of
 /// the process and its ancestors.
 pub fn unplaced(names: &str) -> String {
-    let names = if names.is_empty() { "an orphan" } else { names };
     format!("{BY_UNPLACED} ({names})")
 }
 

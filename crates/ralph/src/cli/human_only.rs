@@ -44,10 +44,7 @@ pub(super) fn check(command: &Command) -> Result<()> {
         Speaker::Person => Ok(()),
         Speaker::Unplaced(_) if human_only::stops_or_looks(name) => Ok(()),
         Speaker::Model => Err(refused(Exit::No, refusal)),
-        Speaker::Unplaced(names) => {
-            let typed = human_only::typed(name).unwrap_or_default();
-            Err(refused(Exit::No, speaker::unplaceable(name, typed, &names)))
-        }
+        Speaker::Unplaced(names) => Err(cannot_place(name, &names)),
         Speaker::Unseen => Err(refused(Exit::No, speaker::hidden(name))),
     }
 }
@@ -76,12 +73,14 @@ fn check_typed(here: &Here) -> Result<()> {
 /// pressed it.
 pub(super) fn check_key(here: &Here, command: &str) -> Result<()> {
     match speaker(here, command) {
-        Speaker::Unplaced(names) => {
-            let typed = human_only::typed(command).unwrap_or_default();
-            Err(refused(Exit::No, speaker::unplaceable(command, typed, &names)))
-        }
+        Speaker::Unplaced(names) => Err(cannot_place(command, &names)),
         _ => Ok(()),
     }
+}
+
+fn cannot_place(command: &str, names: &str) -> anyhow::Error {
+    let typed = human_only::typed(command).unwrap_or_default();
+    refused(Exit::No, speaker::unplaceable(command, typed, names))
 }
 
 /// Who stops a loop, as its record names them: the user, or a process that Ralph cannot place. Without

@@ -18,7 +18,6 @@ use anyhow::Result;
 use clap_complete::engine::ArgValueCandidates;
 use ralph_core::state::EndingKind;
 use ralph_core::views::report::{self, OrchestrationReportInput, Report};
-
 use ralph_hooks::modes::orchestration;
 use ralph_io::store::lifecycle;
 

@@ -51,7 +51,7 @@ fn who_was_there_before_the_client_is_a_person() {
 
 #[test]
 fn what_is_younger_than_the_client_below_the_adopter_of_orphans_cannot_be_placed() {
-    check(&line("90:ralph:900 1:init:1"), unplaced(""));
+    check(&line("90:ralph:900 1:init:1"), unplaced("an orphan"));
     check(&line("90:ralph:900 80:sh:800 70:setsid:700 1:init:1"), unplaced("setsid, sh"));
     // A terminal program that was opened after the client.
     check(&line("90:ralph:900 80:bash:800 70:tilix:700 1:init:1"), unplaced("tilix, bash"));
