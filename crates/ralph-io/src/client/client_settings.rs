@@ -259,7 +259,7 @@ fn document(path: &Path) -> Option<Result<Value, String>> {
         Ok(None) if path.is_symlink() => {
             return Some(Err("is a link that leads nowhere".to_owned()));
         }
-        // While a sandboxed command runs, such a file stands where there is none.
+        // A sandboxed command sees an empty, read-only file in place of a missing one.
         Ok(text) => {
             text.filter(|text| !text.is_empty() || !litter::is_empty_and_read_only(path))?
         }
