@@ -53,7 +53,6 @@ fn an_agent_of_a_planning_shows_it() {
 #[test]
 fn a_round_of_a_refinement_shows_it() {
     let world = refine::world(&format!("{LEAVES}\nended 0"));
-    std::os::unix::fs::symlink("/bin/sleep", world.path("bin/sleep")).unwrap();
     let printed = refine::refine(&world, &["-n", "1"]);
     assert!(printed.stderr.contains(SHOWN), "{printed:?}");
 }

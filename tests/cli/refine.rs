@@ -239,11 +239,12 @@ fn ctrl_c_pauses_a_refinement_with_130_and_names_what_continues_it() {
     let pid = rustix::process::Pid::from_child(&child);
     let interrupt = || rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     interrupt();
-    heard(&mut child, "Ctrl-C again ends");
+    let later = heard(&mut child, "Ctrl-C again ends");
     interrupt();
     let printed = world.finish(child, "");
     assert_eq!(printed.exit, 130, "{printed:?}");
-    assert!(printed.stderr.contains("`ralph refine loop --id plan` continues"), "{printed:?}");
+    let later = later.join().unwrap();
+    assert!(later.contains("`ralph refine loop --id plan` continues"), "{later}");
 }
 
 #[test]

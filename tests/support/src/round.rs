@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ralph::runs::client::{self, ClientRound, Policy, RoundOutcome, RoundResult};
@@ -95,11 +96,11 @@ pub fn interrupt(child: &Child) {
     kill_process_group(Pid::from_child(child), Signal::INT).unwrap();
 }
 
-/// Waits until the process prints these words for the user; later output is dropped.
-pub fn heard(child: &mut Child, words: &str) {
+/// Waits until the process prints these words for the user; what it prints later is joined from the thread.
+pub fn heard(child: &mut Child, words: &str) -> JoinHandle<String> {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.any(|line| line.contains(words)), "the round never said `{words}`");
-    std::thread::spawn(move || lines.for_each(drop));
+    std::thread::spawn(move || lines.map(|line| line + "\n").collect())
 }
 
 /// Runs the round that this process was started for; false if it was started for none.
