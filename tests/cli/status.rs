@@ -230,6 +230,13 @@ fn who_comes_back_after_the_end_reads_how_it_went() {
 }
 
 #[test]
+fn what_passed_in_verify_alone_is_counted_apart_from_what_holds() {
+    let shown = proven_half().ralph(&["status"]).done().stdout;
+    let count = "\n  criteria    0 of 2 hold; 1 passed in `ralph verify` only\n    AC-1  passes  ";
+    assert!(shown.contains(count), "{shown}");
+}
+
+#[test]
 fn a_day_after_its_end_a_loop_is_no_longer_shown() {
     let world = World::new().live_loop("S");
     world.ralph(&["cancel"]).done();
@@ -323,6 +330,7 @@ fn a_turn_that_was_cut_without_an_event_is_seen_in_the_transcript() {
     assert_eq!(only_loop(&world)["cut"], "interrupted");
     let shown = folded(&world.ralph(&["status"]).done().stdout);
     assert!(shown.contains("idle interrupted; /ralph in its session continues"), "{shown}");
+    assert!(!shown.contains("running"), "{shown}");
     world.ralph(&["pause"]).done();
     world.change_state(|state| state["phase"] = json!("paused"));
     assert_eq!(only_loop(&world)["cut"], Value::Null, "the pause says it");

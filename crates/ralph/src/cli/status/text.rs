@@ -4,10 +4,11 @@ use super::looked::LoopView;
 use super::{criteria, table};
 use crate::command::screen::{self, visible};
 use jiff::Timestamp;
+use ralph_core::evidence::receipt::ReceiptStatus;
 use ralph_core::modes::mode;
 use ralph_core::modes::refine::MOST_IN_FOREGROUND;
 use ralph_core::protocol::client_version::ClientFeature;
-use ralph_core::state::{LoopState, Phase, Signal};
+use ralph_core::state::{Criterion, LoopState, Phase, Signal};
 use ralph_core::stop::progress;
 use ralph_core::text::plural::{dollars, lasted, rounded, tokens, used_dollars};
 use ralph_core::{evidence::pinned, modes::ralplan, tasks::graph, views::messages, views::phrases};
@@ -292,14 +293,20 @@ fn checkpoint(one: &LoopView) -> String {
     format!("{}all held at {}", number.unwrap_or_default(), screen::local(green.at))
 }
 
-fn count(one: &LoopView) -> String {
-    let all = &one.state.acceptance_criteria;
-    match (&one.state.ending, all.len()) {
+fn count(view: &LoopView) -> String {
+    let all = &view.state.acceptance_criteria;
+    match (&view.state.ending, all.len()) {
         // The row `achieved` shows it.
         (Some(_), _) | (_, 0) => String::new(),
         (None, n) => {
-            let holding = all.iter().filter(|criterion| one.is_proven(criterion)).count();
-            format!("{holding} of {n} {}", if n == 1 { "holds" } else { "hold" })
+            let holding = all.iter().filter(|criterion| view.is_proven(criterion)).count();
+            let passes = |one: &&Criterion| view.standing(one) == ReceiptStatus::Passes;
+            let tried = all.iter().filter(passes).filter(|one| !view.is_proven(one)).count();
+            let tried = match tried {
+                0 => String::new(),
+                tried => format!("; {tried} passed in `ralph verify` only"),
+            };
+            format!("{holding} of {n} {}{tried}", if n == 1 { "holds" } else { "hold" })
         }
     }
 }
