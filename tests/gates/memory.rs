@@ -1,5 +1,4 @@
-//! The most memory that one run had in use at a time, and its page faults, as a small program reads them that holds the hook
-//! at its end.
+//! The most memory that one run had in use at a time, as a small program reads it that holds the hook at its end.
 
 use std::sync::OnceLock;
 
@@ -9,21 +8,13 @@ use crate::scene::{Run, Scene, Skip};
 
 /// In KiB.
 pub(crate) fn peak_kib(scene: &Scene, run: &Run) -> Result<u64, Skip> {
-    Ok(launched(scene, run)?[0])
-}
-
-pub(crate) fn page_faults(scene: &Scene, run: &Run) -> Result<u64, Skip> {
-    Ok(launched(scene, run)?[1])
-}
-
-fn launched(scene: &Scene, run: &Run) -> Result<[u64; 2], Skip> {
     let launcher = launcher(scene)?;
     let report = tempfile::NamedTempFile::new().expect("the temporary folder can be written");
     let output = run.under(launcher, &[report.path().into()])?;
     assert!(output.status.success(), "the hook failed: {output:?}");
-    let numbers = std::fs::read_to_string(report.path()).expect("the launcher wrote it");
-    let numbers: Option<Vec<u64>> = numbers.split_whitespace().map(|n| n.parse().ok()).collect();
-    Ok(numbers.and_then(|n| n.try_into().ok()).expect("the launcher writes two numbers"))
+    let report = std::fs::read_to_string(report.path()).expect("the launcher wrote it");
+    let peak = report.split_whitespace().next().and_then(|number| number.parse().ok());
+    Ok(peak.expect("the launcher writes the peak"))
 }
 
 /// Compiled once: it must not be replaced while another gate runs it.

@@ -9,9 +9,7 @@ use std::sync::OnceLock;
 use crate::built::{self, Built, Linkage};
 use crate::driver::Call;
 use crate::home::Home;
-use crate::live::Event;
 use crate::payloads;
-use crate::repos::{Repo, Shape};
 
 /// Why a gate could not look.
 pub(crate) struct Skip(pub(crate) String);
@@ -88,29 +86,6 @@ impl Scene {
         self.run(hook, &self.live, payloads::pre_write(&self.project, content))
     }
 
-    /// What such a loop allows, refuses, and continues from.
-    pub(crate) fn live_calls(&self, hook: &str) -> Result<Vec<Run>, Skip> {
-        let project = &self.project;
-        let calls = match hook {
-            "ralph-pre-tool-use" => {
-                // Of a long payload, other code reads the strings.
-                let writes = [1_000, 200_000].map(|length| payloads::pre_write(project, length));
-                let writes = writes.map(|write| (write, ""));
-                let command = "cd crates && cargo test --workspace 2>&1 | tail -n 20";
-                let others =
-                    [(payloads::pre_ask(project), "{"), (payloads::pre_bash(project, command), "")];
-                writes.into_iter().chain(others).collect()
-            }
-            "ralph-stop-hook" => {
-                let transcript = self.live.transcript();
-                vec![(payloads::stop(project, &transcript, payloads::USUAL_MESSAGE), "{")]
-            }
-            _ => vec![(payloads::post_write(project), "")],
-        };
-        let run = |(stdin, answer)| Ok(Run { answer, ..self.run(hook, &self.live, stdin)? });
-        calls.into_iter().map(run).collect()
-    }
-
     /// The status line of a session whose loop has a thousand tasks.
     pub(crate) fn status_line(&self) -> Result<Run, Skip> {
         static MADE: OnceLock<(PathBuf, Home)> = OnceLock::new();
@@ -138,48 +113,9 @@ impl Scene {
         BUILT.get_or_init(build).clone()
     }
 
-    /// An event in a repository of 200 files, in a loop if there are tasks, and what brings its moment back.
-    pub(crate) fn moment(
-        &self,
-        event: Event,
-        tasks: usize,
-    ) -> Result<(Run, impl Fn() + use<>), Skip> {
-        self.is_static()?;
-        let ralph = self.ralph();
-        let packages = if matches!(event, Event::Start) { 200 } else { 0 };
-        let repo = Repo::ready(&self.scratch, Shape::of(200, 10).with_packages(packages));
-        let repo = repo.expect("a repository can be built");
-        let place = self.scratch.join(format!("home-{event:?}-{tasks}").replace(' ', ""));
-        let home = match tasks {
-            0 => Home::idle(&place),
-            _ => Home::live(&place, &repo.path, tasks, Some(&ralph)),
-        };
-        let home = home.expect("a home can be laid out");
-        let project = &repo.path;
-        let (hook, stdin, answer) = match event {
-            Event::Write => ("ralph-pre-tool-use", payloads::pre_write(project, 1_000), ""),
-            Event::Question => ("ralph-pre-tool-use", payloads::pre_ask(project), "{"),
-            Event::Written => ("ralph-backpressure", payloads::post_write(project), ""),
-            Event::Stop { message } => {
-                ("ralph-stop-hook", payloads::stop(project, &home.transcript(), message), "{")
-            }
-            Event::Start => ("ralph-session-context", payloads::session_start(project), "{"),
-        };
-        let run = Run { answer, ..self.run_in(hook, &home, project, stdin)? };
-        let again = move || {
-            home.rewind().expect("a home can be rewound");
-            repo.advance().expect("a file can be edited");
-        };
-        Ok((run, again))
-    }
-
     fn run(&self, hook: &str, home: &Home, stdin: Vec<u8>) -> Result<Run, Skip> {
-        self.run_in(hook, home, &self.project, stdin)
-    }
-
-    fn run_in(&self, hook: &str, home: &Home, project: &Path, stdin: Vec<u8>) -> Result<Run, Skip> {
         let program = self.executable(hook)?.to_owned();
-        let (env, folder) = (home.env(project), project.to_owned());
+        let (env, folder) = (home.env(&self.project), self.project.clone());
         Ok(Run { program, args: &["settings"], env, folder, stdin, answer: "" })
     }
 
@@ -195,11 +131,6 @@ impl Scene {
 }
 
 impl Run {
-    /// The same call of another build.
-    pub(crate) fn of(self, program: &Path) -> Run {
-        Run { program: program.to_owned(), ..self }
-    }
-
     /// Starts the program under a tool: `tool ARGS… HOOK settings`. A hook has to fall silent with
     /// exit code 0, since that is the answer to both situations.
     pub(crate) fn under(&self, tool: &str, args: &[OsString]) -> Result<Output, Skip> {

@@ -53,23 +53,6 @@ pub(crate) fn hooks() -> anyhow::Result<Built> {
     Ok(Built { linkage: Linkage::HostTarget, origin, executables: build(&args)? })
 }
 
-/// The same with the names of their functions, in a folder of their own, for the order of their code.
-#[allow(dead_code, reason = "the benches measure releases")]
-pub(crate) fn hooks_with_symbols() -> anyhow::Result<Built> {
-    let target = static_target();
-    let config = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cargo/release.toml");
-    let keep = format!("target.{target}.rustflags=[\"-C\", \"strip=none\"]");
-    let named = ["--config", keep.as_str(), "--target-dir", "target/symbols"];
-    let args =
-        ["--release", "--config", config, "--target", &target, "-p", "ralph-hooks", "--bins"];
-    let executables = build(&[&args[..], &named].concat())?;
-    let beside = executables.values().next().map(|hook| hook.with_file_name("ralph"));
-    let (ralph, beside) = command_line()?.zip(beside).context("cargo built nothing")?;
-    std::fs::copy(ralph, beside)?;
-    let origin = "release build with symbols".to_owned();
-    Ok(Built { linkage: Linkage::StaticMusl, origin, executables })
-}
-
 /// Builds the command line as shipped, into the folder of the hooks, where they look for it.
 pub(crate) fn neighbour(linkage: Linkage) -> anyhow::Result<PathBuf> {
     let target = static_target();
