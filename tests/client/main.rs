@@ -102,6 +102,9 @@ const SAMPLE: [&str; 17] = [
     "notify::a_loop_that_ends_in_a_conversation_calls_the_user_once",
 ];
 
+/// Limits a run to the names in it, between commas.
+const TESTS_VARIABLE: &str = "RALPH_CLIENT_TESTS";
+
 /// Limits a run to [`SAMPLE`].
 const SAMPLE_VARIABLE: &str = "RALPH_CLIENT_SAMPLE";
 
@@ -125,10 +128,12 @@ fn main() -> ExitCode {
         isolation::assert_only_loopback();
         let all = is_required() || arguments.filter.is_some();
         let sample = std::env::var_os(SAMPLE_VARIABLE).is_some();
+        let named = std::env::var(TESTS_VARIABLE).ok();
         let left_out = |name: &str| {
-            let is_asked_for = match sample {
-                true => SAMPLE.contains(&name),
-                false => all || FEW.contains(&name),
+            let is_asked_for = match &named {
+                Some(names) => names.split(',').any(|named| named == name),
+                None if sample => SAMPLE.contains(&name),
+                None => all || FEW.contains(&name),
             };
             !is_asked_for || versions::needs_a_newer_client(name)
         };

@@ -54,6 +54,23 @@ fn the_checks_run_everything_on_linux_and_the_tests_and_the_client_on_macos() {
     }
 }
 
+#[test]
+fn what_a_change_runs_a_sample_of_runs_whole_every_night() {
+    let steps = fs::read_to_string(repository().join(".ci/run")).unwrap();
+    let (_, all) = steps.rsplit_once("\nelse\n").unwrap();
+    let sampled: Vec<&str> =
+        all.split_whitespace().filter_map(|word| word.strip_suffix("-sample")).collect();
+    assert_eq!(sampled, ["client", "portable"]);
+    let text = workflow("deep.yml");
+    let (_, line) = text.split_once("run: .ci/run --only ").unwrap();
+    let nightly: Vec<&str> = line.lines().next().unwrap().split(' ').collect();
+    for step in sampled.iter().chain(&["proof", "apple-archive", "benches"]) {
+        assert!(nightly.contains(step), "{step}");
+        assert!(steps.contains(&format!("\n      {step})")), "{step}");
+    }
+    assert!(text.contains("schedule:"), "{text}");
+}
+
 /// `.ci/run` installs packages as root only, which a runner is not.
 #[test]
 fn the_checks_on_linux_install_what_the_steps_need() {

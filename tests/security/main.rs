@@ -3,8 +3,7 @@
 //! Every attack is real: the pipe is there, the sequence is in the name, the program that must not
 //! run leaves a file if it does. A test that cannot be made where it runs says so and passes.
 //!
-//! `cargo test` takes a part of the generated attacks; with `RALPH_PROOF` set, which `tests/prove` and `.ci/run` do, all
-//! are made.
+//! `cargo test` takes a part of the generated attacks; with `RALPH_PROOF` set, which `tests/prove` does, all are made.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 mod attack;
