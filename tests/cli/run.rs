@@ -222,6 +222,7 @@ fn rounds_that_the_model_does_not_answer_pause_the_run_with_the_words_of_the_api
         let words = format!("API Error: {status} no such model");
         assert!(pause["detail"].as_str().unwrap().ends_with(&words), "{pause}");
         assert!(printed.stdout.contains(&format!("{words}; `ralph run` continues")), "{printed:?}");
+        assert!(printed.stderr.contains("round 1: ended without an answer"), "{printed:?}");
     }
 }
 

@@ -389,13 +389,18 @@ impl<'a> Owner<'a> for Builder<'a> {
         }
         let used = used(&came);
         let label = self.runner.screen.label(session);
+        let state = engine::last_state(self.runner.here, self.order.file)?;
+        let criteria = &state.acceptance_criteria;
         if ended.told.is_empty() {
-            ended.told = "no criterion is set".to_owned();
+            let told = match criteria.is_empty() {
+                true => "no criterion is set",
+                false => "ended without an answer",
+            };
+            told.clone_into(&mut ended.told);
+            noted = format!("{told}{kept}");
         }
         let became = format!("{label}: {}{kept} ({used})", ended.told);
         let noted = format!("round {}: {noted}", self.number);
-        let state = engine::last_state(self.runner.here, self.order.file)?;
-        let criteria = &state.acceptance_criteria;
         let colour = match ended.is_for_goal && !criteria.is_empty() {
             true if criteria.iter().all(|one| one.verified) => Colour::Green,
             true => Colour::Red,
