@@ -9,6 +9,7 @@ use ralph_io::process::elsewhere::{self, OtherFile, OtherFiles, OtherForm, Way};
 use ralph_test_support::executables;
 use ralph_test_support::session::World;
 use std::fs;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 const N_FILES: usize = 2_000;
@@ -32,14 +33,12 @@ fn main() {
         println!("not measuring: run by `cargo bench -p ralph --bench proof`");
         return;
     }
-    command::adopt_orphans().unwrap();
     let world = started();
-    let [nothing, in_overlay] = both(&world, "true");
-    let added = in_overlay.saturating_sub(nothing).as_secs_f64() * 1_000.0;
-    println!("an overlay, made and removed: {added:.1} ms");
-    let [alone, in_overlay] = both(&world, "sh test.sh");
-    let millis = [alone.as_millis(), in_overlay.as_millis()];
-    println!("the suite of {N_FILES} files: {} ms; in an overlay: {} ms", millis[0], millis[1]);
+    let suite = |world: &World| {
+        let done = Command::new("sh").arg("test.sh").current_dir(world.project()).output();
+        assert!(done.unwrap().status.success());
+    };
+    let alone = middle(|| suite(&world));
     println!("{:44} {:>5} {:>9} {:>14}", "a request for completion", "runs", "ms", "added per run");
 
     world.write("greet.sh", "echo hello $1\n");
@@ -58,6 +57,16 @@ fn main() {
     world.write("greet.sh", "echo hello $1\n");
     world.write("tests/by-name.sh", SEES_THE_CHANGE);
     request(&world, alone, "a test was added that proves the change");
+
+    // From here on, this process seems to be one that somebody has detached, to whose events no hook listens.
+    command::adopt_orphans().unwrap();
+    let world = started();
+    let [nothing, in_overlay] = both(&world, "true");
+    let added = in_overlay.saturating_sub(nothing).as_secs_f64() * 1_000.0;
+    println!("an overlay, made and removed: {added:.1} ms");
+    let [alone, in_overlay] = both(&world, "sh test.sh");
+    let millis = [alone.as_millis(), in_overlay.as_millis()];
+    println!("the suite of {N_FILES} files: {} ms; in an overlay: {} ms", millis[0], millis[1]);
 }
 
 /// A loop in a project whose only test does not see the change.
@@ -126,6 +135,7 @@ fn request(world: &World, alone: Duration, what: &str) {
     let runs = outputs(world) - before;
     let added = took.saturating_sub(alone * u32::try_from(runs).unwrap());
     let each = added.as_millis() / u128::try_from(runs.max(1)).unwrap();
+    assert!(runs > 0, "{what}: the request was not answered");
     println!("{what:44} {runs:>5} {:>9} {each:>11} ms", took.as_millis());
 }
 
