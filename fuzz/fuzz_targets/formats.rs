@@ -17,8 +17,8 @@ fn planning() -> RalplanState {
 
 fn in_review() -> RalplanState {
     let mut plan = planning();
-    let seen =
-        PlanSeen { path: ".omc/plans/a.md".to_owned(), hash: HASH.to_owned(), gates: vec![] };
+    let path = ".omc/plans/a.md".to_owned();
+    let seen = PlanSeen { path, hash: HASH.to_owned(), ..PlanSeen::default() };
     let message = "PLAN_READY: .omc/plans/a.md";
     ralplan::step(&mut plan, &PlanEvent::PlannerReported { agent: "p", message, plan: Some(seen) });
     ralplan::step(&mut plan, &PlanEvent::CriticCalled { hash: HASH });
@@ -96,7 +96,8 @@ fn check_planner(message: &str) {
         Err(wrong) => check_said(wrong),
     }
     let mut plan = planning();
-    let seen = path.clone().map(|path| PlanSeen { path, hash: HASH.to_owned(), gates: vec![] });
+    let seen = |path| PlanSeen { path, hash: HASH.to_owned(), ..PlanSeen::default() };
+    let seen = path.clone().map(seen);
     let event = PlanEvent::PlannerReported { agent: "p", message, plan: seen };
     ralplan::step(&mut plan, &event);
     match plan.phase {
