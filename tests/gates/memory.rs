@@ -13,8 +13,7 @@ pub(crate) fn peak_kib(scene: &Scene, run: &Run) -> Result<u64, Skip> {
     let output = run.under(launcher, &[report.path().into()])?;
     assert!(output.status.success(), "the hook failed: {output:?}");
     let report = std::fs::read_to_string(report.path()).expect("the launcher wrote it");
-    let peak = report.split_whitespace().next().and_then(|number| number.parse().ok());
-    Ok(peak.expect("the launcher writes the peak"))
+    Ok(report.trim().parse().expect("the launcher writes the peak"))
 }
 
 /// Compiled once: it must not be replaced while another gate runs it.

@@ -1,9 +1,8 @@
-/* launch REPORT PROGRAM ARGS...: runs a program and writes the most memory that it had, in KiB, and its page faults to REPORT.
+/* launch REPORT PROGRAM ARGS...: runs a program and writes the most memory that it had, in KiB, to REPORT.
  *
  * What wait4 reports is not exact: the kernel counts pages in batches on each processor, and a small program can be off by a
  * fifth. So the program is held at its end, while its memory is still there. `Rss` is what its page tables hold then,
- * `VmHWM` its peak, which the kernel rounds down in some versions; the larger of the two counts. The page faults before its
- * first instruction are those of this program and of `execv`, and do not count. */
+ * `VmHWM` its peak, which the kernel rounds down in some versions; the larger of the two counts. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,20 +25,6 @@ static long kib(pid_t child, const char *file, const char *member) {
     return found;
 }
 
-static long faults(pid_t child) {
-    char path[64];
-    long found = -1;
-    snprintf(path, sizeof path, "/proc/%d/stat", child);
-    FILE *text = fopen(path, "r");
-    if (text) {
-        /* The tenth member; the name of the program, which is the second, is in brackets. */
-        if (fscanf(text, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %ld", &found) != 1)
-            found = -1;
-        fclose(text);
-    }
-    return found;
-}
-
 int main(int argc, char **argv) {
     if (argc < 3)
         return 125;
@@ -51,7 +36,7 @@ int main(int argc, char **argv) {
         execv(argv[2], argv + 2);
         _exit(127);
     }
-    long most = -1, before = 0, faulted = -1;
+    long most = -1;
     int status;
     for (;;) {
         if (waitpid(child, &status, 0) != child)
@@ -62,16 +47,14 @@ int main(int argc, char **argv) {
         if (event == PTRACE_EVENT_EXIT) {
             long rss = kib(child, "smaps_rollup", "Rss:"), peak = kib(child, "status", "VmHWM:");
             most = rss > peak ? rss : peak;
-            faulted = faults(child) - before;
         } else if (signal == SIGTRAP) {
             /* It has become the program. */
-            before = faults(child);
             ptrace(PTRACE_SETOPTIONS, child, 0, PTRACE_O_TRACEEXIT);
         }
         ptrace(PTRACE_CONT, child, 0, signal == SIGTRAP ? 0 : signal);
     }
     char line[64];
-    int length = snprintf(line, sizeof line, "%ld %ld\n", most, faulted);
+    int length = snprintf(line, sizeof line, "%ld\n", most);
     int report = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (most < 0 || report < 0 || write(report, line, length) != length)
         return 125;

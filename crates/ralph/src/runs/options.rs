@@ -125,15 +125,12 @@ impl ClientOptions {
     /// Like [`ClientOptions::ready`], and prints the mode.
     pub(crate) fn check(&self, here: &Here, kind: &str, needs: &[Need]) -> Result<()> {
         let mode = self.ready(here, kind, needs)?;
-        if !mode.is_empty() {
-            screen::tell(&screen::visible(&mode));
-        }
+        screen::tell(&screen::visible(&mode));
         Ok(())
     }
 
     /// Refuses a run whose rounds could not make these calls, with the command that would work:
-    /// in print mode nobody can grant a permission. Returns the words about the mode; empty if they
-    /// are printed with the bounds.
+    /// in print mode nobody can grant a permission. Returns the words about the mode and the bounds.
     pub(crate) fn ready(&self, here: &Here, kind: &str, needs: &[Need]) -> Result<String> {
         let mut features = vec![ClientFeature::Headless];
         features.extend(self.sandbox(here).map(|_| ClientFeature::Sandbox));
@@ -146,8 +143,7 @@ impl ClientOptions {
         }
         let mut mode = format!("permission mode: {}", preflight.mode);
         if let Some(bounds) = self.bounds(here) {
-            screen::tell(&screen::visible(&format!("{mode}; {}", bounds.lines().join("; "))));
-            mode.clear();
+            mode = format!("{mode}; {}", bounds.lines().join("; "));
         }
         for line in preflight.lines() {
             screen::tell(&screen::visible(&line));

@@ -104,7 +104,7 @@ pub(crate) struct ReadyRun<'a> {
     how: &'a RunOptions,
     settings: RunSettings,
     logs: PathBuf,
-    /// The words about the permission mode.
+    /// The words about the permission mode and the bounds.
     mode: String,
     _tree: lock::Lock,
 }
@@ -328,9 +328,8 @@ pub(crate) fn announce(state: &LoopState, logs: &Path, what: &str, mode: &str) {
         (1, _) => format!("{} holds", named.join("")),
         _ => format!("{} hold", named.join(", ")),
     };
-    let mode = if mode.is_empty() { String::new() } else { format!("{mode}; ") };
     let loop_id = &state.loop_id;
-    let line = format!("{what} loop {loop_id} until {until}; {mode}logs in {}", logs.display());
+    let line = format!("{what} loop {loop_id} until {until}; {mode}; logs in {}", logs.display());
     screen::tell(&screen::visible(&line));
 }
 
