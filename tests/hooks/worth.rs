@@ -234,6 +234,33 @@ fn work_with_its_test_ends_proven_in_the_figures_of_the_runner() {
     assert_eq!(observed["broken"]["noticed"].as_array().unwrap().len(), 2, "{observed}");
 }
 
+#[test]
+fn a_command_that_must_not_run_more_often_is_not_compared() {
+    let world = looping("[evidence]\nnot_observed = [\"sh tests/run.sh\"]\n");
+    double(&world);
+    world.write("tests/run.sh", &tests(&[ADDS, DOUBLES].concat()));
+    world.stop(TOKEN).ends("not compared: the settings leave it out (`evidence.not_observed`)");
+    assert_eq!(world.ending(), "complete");
+    let observed = &world.archived()[0]["acceptance_criteria"][0]["observed"];
+    assert_eq!((&observed["without"], &observed["broken"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn a_script_of_a_criterion_that_changed_is_named_with_what_its_first_form_did() {
+    let world = project("");
+    world.write("check.sh", "sh tests/run.sh\n");
+    world.git("add .");
+    world.git("commit -q -m check");
+    world.start("--ac 'it is checked=sh check.sh'");
+    double(&world);
+    world.write("check.sh", "grep -q double math.sh && sh tests/run.sh\n");
+    world.write("tests/run.sh", &tests(&[ADDS, DOUBLES].concat()));
+    world
+        .stop(TOKEN)
+        .ends("A script of a criterion changed: check.sh: its first form passes, too.");
+    assert_eq!(world.ending(), "complete");
+}
+
 /// The user accepts at once all that stands in the way of one criterion.
 #[test]
 fn a_project_of_twenty_thousand_files_is_observed_within_one_request() {
