@@ -235,6 +235,26 @@ fn work_with_its_test_ends_proven_in_the_figures_of_the_runner() {
 }
 
 #[test]
+fn what_does_not_fit_into_a_request_goes_on_at_the_next_which_counts_no_turn() {
+    let world = looping("verify_seconds = 4\n");
+    double(&world);
+    // The three runs with the present tests do not fit; each of them does.
+    let slow = format!("sleep 1.5\n{ADDS}{DOUBLES}");
+    world.write("tests/run.sh", &tests(&slow));
+    let told = world.stop(TOKEN).goes_on();
+    assert!(told.contains(" checks done; ask again"), "{told}");
+    let mut stop = world.stop(TOKEN);
+    for _ in 0..4 {
+        if stop.out().contains("ask again") {
+            stop = world.stop(TOKEN);
+        }
+    }
+    stop.ends("sh tests/run.sh: 2 tests pass; 1 of them fails without the change");
+    let ended = &world.archived()[0];
+    assert_eq!((&ended["iteration"], &ended["ending"]["kind"]), (&json!(0), &json!("complete")));
+}
+
+#[test]
 fn a_command_that_must_not_run_more_often_is_not_compared() {
     let world = looping("[evidence]\nnot_observed = [\"sh tests/run.sh\"]\n");
     double(&world);
