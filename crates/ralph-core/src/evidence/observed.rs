@@ -432,6 +432,7 @@ pub fn judge(run: &RunFacts<'_>, command: &str) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::Change;
 
     #[track_caller]
     fn weighed(
@@ -455,6 +456,24 @@ mod tests {
         weighed((&[], &["b"]), &[], 1, (&[], &["b"]));
         weighed((&["a"], &["b"]), &["b"], 1, (&[], &["b"]));
         weighed((&["a"], &["b"]), &["a", "b"], 0, (&["a"], &["b"]));
+    }
+
+    #[test]
+    fn an_ending_names_what_no_observation_could_exchange() {
+        let one = |text: &str| vec![text.to_owned()];
+        let change = Change {
+            submodules: one("checks"),
+            scripts: one("check.sh: its first form fails"),
+            tests_in_code: one("src/lib.rs: f (doctest)"),
+            ..Change::default()
+        };
+        let state = LoopState { change: Some(change), ..LoopState::default() };
+        let expected = [
+            "A script of a criterion changed: check.sh: its first form fails.",
+            "Submodules at another commit: checks.",
+            "Tests inside of the code changed: src/lib.rs: f (doctest).",
+        ];
+        assert_eq!(named(&state), expected);
     }
 
     #[test]

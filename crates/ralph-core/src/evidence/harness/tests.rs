@@ -111,6 +111,27 @@ fn the_test_module_of_a_rust_source_is_exchanged_by_itself() {
 }
 
 #[test]
+fn tests_that_cannot_be_parted_from_code_are_code_and_are_named() {
+    let rust = |value: u8| {
+        format!(
+            "/// ```\n/// assert_eq!(x::f(), {value});\n/// ```\npub fn f() -> u8 {{ {value} }}\n"
+        )
+    };
+    let python =
+        |value: u8| format!("def f():\n    \"\"\"\n    >>> f()\n    {value}\n    \"\"\"\n");
+    for (path, start, now) in
+        [("src/lib.rs", rust(1), rust(2)), ("shop/f.py", python(1), python(2))]
+    {
+        let parted = parted(path, Some(&start), Some(&now));
+        assert_eq!(
+            (parted.kind, &parted.tests_in_code[..]),
+            (Kind::Code, &["f (doctest)".to_owned()][..])
+        );
+        assert_eq!(text(&parted.without_change), start);
+    }
+}
+
+#[test]
 fn a_manifest_keeps_its_dependencies_as_they_are_now() {
     let start = r#"{"scripts":{"test":"jest"},"dependencies":{"a":"1"}}"#;
     let now = r#"{"scripts":{"test":"true"},"dependencies":{"a":"2"}}"#;
