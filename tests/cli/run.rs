@@ -155,6 +155,29 @@ fn a_run_begins_with_one_line() {
 }
 
 #[test]
+fn a_script_that_the_project_lacks_is_refused_at_the_start() {
+    let world = world("");
+    std::os::unix::fs::symlink("/bin/true", world.path("bin/npm")).unwrap();
+    world.write(
+        "project/package.json",
+        r#"{"scripts": {"test": "node --test", "lint": "eslint ."}}"#,
+    );
+    let printed = world.ralph(&["run", "make it", "--ac", "it is typed=npm run types"]);
+    let words = "`package.json` has no script `types`; its scripts: test, lint";
+    assert!(printed.exit != 0 && printed.stderr.contains(words), "{printed:?}");
+    assert_eq!(n_rounds(&world), 0);
+}
+
+#[test]
+fn on_a_terminal_an_error_begins_in_red() {
+    let Some(screen) = Screen::of(world(""), &[]) else { return };
+    screen.open((120, 50), &format!("{} run --nope", env!("CARGO_BIN_EXE_ralph")));
+    screen.shows("exit 2");
+    let shown = screen.tmux(&["capture-pane", "-p", "-e"]);
+    assert!(shown.contains("\u{1b}[31merror:"), "{shown:?}");
+}
+
+#[test]
 fn on_a_terminal_a_run_shows_what_holds_in_green_and_what_does_not_in_red() {
     let (red, green, yellow) = ("\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m");
     for (environment, is_coloured) in [(&[][..], true), (&[("NO_COLOR", "1")][..], false)] {
