@@ -65,10 +65,13 @@ pub struct ChangedSince {
 /// The files below `top` that differ from the tree `start`, with both forms.
 ///
 /// # Errors
-/// If git fails, the tree is gone, a file cannot be read, or the files are too large.
+/// If git fails or leaves out a file, the tree is gone, a file cannot be read, or the files are too large.
 pub fn changed_since_start(top: &Path, start: &str) -> Result<Vec<ChangedSince>> {
     let work = ScratchIndex::gather_with(top, Objects::Dropped, Filters::Off)
         .context("could not read the work tree")?;
+    if let Some(path) = work.left_out()? {
+        bail!("git could not add `{}`", path.display());
+    }
     let mut command = work.command();
     comparing(&mut command, "diff");
     command.args(["--raw", "-z", "--no-renames", "--abbrev=64", "--cached", start, "--"]);
@@ -245,5 +248,16 @@ mod tests {
         let sandbox = Sandbox::new();
         let error = changed_since_start(&sandbox.root(), &"1".repeat(40)).unwrap_err();
         assert!(format!("{error:#}").contains("the start of the loop"), "{error:#}");
+    }
+
+    /// Without it, the file would count as unchanged.
+    #[test]
+    fn a_file_that_git_does_not_take_is_named() {
+        let sandbox = Sandbox::new();
+        let start = keep_start(&sandbox.root(), "L", Timestamp::UNIX_EPOCH).unwrap().unwrap();
+        // The short name of `.git` on Windows.
+        sandbox.write("git~1", "x");
+        let error = changed_since_start(&sandbox.root(), &start).unwrap_err();
+        assert!(format!("{error:#}").ends_with("git~1`"), "{error:#}");
     }
 }

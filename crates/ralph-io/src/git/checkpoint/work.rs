@@ -134,6 +134,22 @@ impl ScratchIndex {
         self.is_whole
     }
 
+    /// A changed file that git left out although it can be read: the disk was full, or git takes no file of this name.
+    pub(crate) fn left_out(&self) -> Result<Option<PathBuf>> {
+        if self.is_whole {
+            return Ok(None);
+        }
+        let mut command = self.command();
+        command.args(["ls-files", "-z", "--others", "--modified", "--exclude-standard", "--"]);
+        let listed = git::output(command.args(NOT_OURS))?;
+        let paths =
+            listed.split(|byte| *byte == 0).map(|path| self.root.join(OsStr::from_bytes(path)));
+        let is_readable = |path: &PathBuf| {
+            path.symlink_metadata().is_ok_and(|about| about.is_file()) && File::open(path).is_ok()
+        };
+        Ok(paths.into_iter().find(is_readable))
+    }
+
     /// A git command that uses this index.
     pub(crate) fn command(&self) -> Command {
         let mut command = git::command(&self.root);
