@@ -191,6 +191,12 @@ impl Listing {
         self.records.is_empty()
     }
 
+    /// True if none of these files is one that could not be read.
+    pub fn could_read(&self, paths: &[String]) -> bool {
+        let mut unreadable = self.iter().filter(|(_, it)| it.kind == PathKind::Unreadable);
+        !unreadable.any(|(path, _)| paths.contains(&compare::readable(path)))
+    }
+
     /// Appends a path, which must sort after all others.
     fn push(&mut self, path: &[u8], kind: PathKind, digest: [u8; 32]) {
         self.names.extend_from_slice(path);

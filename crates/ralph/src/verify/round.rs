@@ -94,7 +94,7 @@ impl VerifyRound<'_, '_> {
         }
         if !measured.rewrote.is_empty()
             && measured.run.ended == CommandEnd::Exited(0)
-            && self.are_outputs(&measured.rewrote)
+            && self.are_outputs(&measured)
         {
             self.work.update(|state| state.outputs.extend(measured.rewrote))?;
             self.work.trees.ignore(Settings::ignored(&self.work.state))?;
@@ -104,10 +104,14 @@ impl VerifyRound<'_, '_> {
         self.keep(criterion, measured)
     }
 
-    /// True if the start had none of these files: what a command makes and remakes is its report, such as `coverage/`.
-    fn are_outputs(&self, paths: &[String]) -> bool {
+    /// True if the start had none of the files that a command rewrote: what it makes and remakes is its report, such as
+    /// `coverage/`. A file that could not be read before need not have been made.
+    fn are_outputs(&self, measured: &MeasuredRun) -> bool {
         const MOST: usize = 2_000;
-        self.work.state.outputs.len() + paths.len() <= MOST && self.work.trees.are_new(paths)
+        let paths = &measured.rewrote;
+        self.work.state.outputs.len() + paths.len() <= MOST
+            && self.work.trees.are_new(paths)
+            && measured.before.could_read(paths)
     }
 
     fn measure(&mut self, criterion: &Criterion) -> Result<Option<MeasuredRun>> {

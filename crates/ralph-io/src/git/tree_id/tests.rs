@@ -190,10 +190,15 @@ fn an_unreadable_file_stands_with_its_size_and_time() {
         let found = |about| reader::unreachable_file(rustix::io::Errno::ACCESS, about).unwrap();
         assert_eq!(found(Some(&about)).kind, PathKind::Unreadable);
         assert_ne!(found(Some(&about)).digest, found(None).digest);
+        let mut listing = Listing::default();
+        listing.push(b"secret", PathKind::Unreadable, found(None).digest);
+        assert!(!listing.could_read(&["other".to_owned(), "secret".to_owned()]));
+        assert!(listing.could_read(&["other".to_owned()]));
         return;
     }
     let listing = listed(&at.root());
     assert!(listing.iter().any(|(_, it)| it.kind == PathKind::Unreadable));
+    assert!(!listing.could_read(&["secret".to_owned()]));
     check(&at, "it grows", true, |r| {
         r.chmod("secret", 0o600);
         r.write("secret", "22");
