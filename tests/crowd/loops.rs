@@ -314,7 +314,7 @@ impl Many {
         hooks.iter().map(|(name, event)| self.system_calls(&foreign, name, event)).collect()
     }
 
-    /// A tool call of one loop does not look at the others. Through a pipe the hook looks at all its ancestors.
+    /// A tool call of one loop does not look at the others.
     fn check_bound_hook(&self) {
         // The portable form asks `ps`, which reads every process of the machine.
         if ralph_test_support::portable().is_some() {
@@ -327,7 +327,6 @@ impl Many {
         // least three calls.
         let differ = first.zip(last).map_or(0, |(first, last)| first.abs_diff(last));
         assert!(differ < self.sessions.len(), "{first:?}, {last:?}");
-        assert!(first.is_none_or(|calls| calls < 600), "{first:?}");
     }
 
     fn system_calls(
