@@ -281,6 +281,8 @@ impl World {
         ];
         let words = [
             ("LANG", "C.UTF-8"),
+            // Without it the client takes zsh where there is one.
+            ("SHELL", "/bin/bash"),
             ("TERM", "xterm-256color"),
             ("GIT_CONFIG_NOSYSTEM", "1"),
             ("GIT_AUTHOR_NAME", "Test"),
