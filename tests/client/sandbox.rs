@@ -89,7 +89,10 @@ fn a_round_cannot_leave_its_bounds_and_what_it_tried_is_told() {
         assert!(run.stderr.contains(line), "{line}: {run:?}");
     }
     let preamble = run.stderr.lines().find(|line| line.contains("can write: ")).unwrap();
-    assert!(preamble.starts_with("building loop ") && preamble.contains("; logs in "), "{preamble}");
+    assert!(
+        preamble.starts_with("building loop ") && preamble.contains("; logs in "),
+        "{preamble}"
+    );
     assert!(!world.home().join("written").exists());
     let project = world.project();
     assert!(!project.join(".git/hooks/pre-commit").exists());
