@@ -238,7 +238,7 @@ fn work_with_its_test_ends_proven_in_the_figures_of_the_runner() {
 fn what_does_not_fit_into_a_request_goes_on_at_the_next_which_counts_no_turn() {
     let world = looping("verify_seconds = 4\n");
     double(&world);
-    // The three runs with the present tests do not fit; each of them does.
+    // A suite that takes this long: its three runs do not fit; each of them does.
     let slow = format!("sleep 1.5\n{ADDS}{DOUBLES}");
     world.write("tests/run.sh", &tests(&slow));
     let told = world.stop(TOKEN).goes_on();
@@ -281,7 +281,6 @@ fn a_script_of_a_criterion_that_changed_is_named_with_what_its_first_form_did() 
     assert_eq!(world.ending(), "complete");
 }
 
-/// The user accepts at once all that stands in the way of one criterion.
 #[test]
 fn a_project_of_twenty_thousand_files_is_observed_within_one_request() {
     let world = project("");

@@ -142,12 +142,12 @@ impl ScratchIndex {
         let mut command = self.command();
         command.args(["ls-files", "-z", "--others", "--modified", "--exclude-standard", "--"]);
         let listed = git::output(command.args(NOT_OURS))?;
-        let paths =
+        let mut paths =
             listed.split(|byte| *byte == 0).map(|path| self.root.join(OsStr::from_bytes(path)));
         let is_readable = |path: &PathBuf| {
             path.symlink_metadata().is_ok_and(|about| about.is_file()) && File::open(path).is_ok()
         };
-        Ok(paths.into_iter().find(is_readable))
+        Ok(paths.find(is_readable))
     }
 
     /// A git command that uses this index.
