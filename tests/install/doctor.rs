@@ -189,7 +189,8 @@ fn a_state_of_a_newer_ralph_is_named_and_left_alone() {
 #[test]
 fn a_manifest_entry_that_leads_nowhere_is_named() {
     let world = installed();
-    world.write("state/manifest/session-2", "/nowhere/state.json\n");
+    let nowhere = world.path("nowhere/state.json");
+    world.write("state/manifest/session-2", &format!("{}\n", nowhere.display()));
     world.ralph(&["doctor"]).exit(0).says("warn  loops: `").says("session-2` points to no loop");
 }
 
@@ -512,7 +513,8 @@ fn a_broken_state_is_mended_from_its_good_copy_and_kept() {
 #[test]
 fn an_entry_that_leads_nowhere_is_removed_and_one_that_cannot_be_read_is_not() {
     let world = installed();
-    world.write("state/manifest/session-2", "/nowhere/state.json\n");
+    let nowhere = world.path("nowhere/state.json");
+    world.write("state/manifest/session-2", &format!("{}\n", nowhere.display()));
     world.write("state/manifest/session-3", "no path\n");
     world.chmod("state/manifest/session-2", 0o600);
     world.chmod("state/manifest/session-3", 0o600);
