@@ -46,8 +46,33 @@ pub(crate) fn record((root, cwd): (&Path, &Path), before: &Tree, calls: &[Call])
     for (path, thing) in &modelled {
         story.recorded.keep(path, thing);
     }
-    calls.iter().for_each(|call| story.tell(call));
+    let apart = with_own_mounts(calls);
+    for (at, call) in calls.iter().enumerate() {
+        if apart.get(&call.pid).is_none_or(|since| at < *since) {
+            story.tell(call);
+        }
+    }
     story.recorded
+}
+
+/// The processes with mounts of their own, and since which call: a command that runs on other files changes a copy of the
+/// project under the project's own names.
+fn with_own_mounts(calls: &[Call]) -> HashMap<u32, usize> {
+    let mut since = HashMap::new();
+    for (at, call) in calls.iter().enumerate() {
+        match call.name.as_str() {
+            "unshare" if call.result == Some(0) && call.arg(0).contains("CLONE_NEWNS") => {
+                since.entry(call.pid).or_insert(at);
+            }
+            // In the log a child may come before the call that made it.
+            "clone" | "clone3" | "fork" | "vfork" if since.contains_key(&call.pid) => {
+                let child = call.result.and_then(|pid| u32::try_from(pid).ok());
+                since.extend(child.map(|child| (child, 0)));
+            }
+            _ => {}
+        }
+    }
+    since
 }
 
 impl Recorded {
