@@ -46,7 +46,8 @@ impl Machine {
         let mut command = self.world.command(root.join("install.sh"));
         command.env("PATH", self.path()).env("CARGO_TARGET_DIR", self.world.root().join("built"));
         command.env("FAKE_LOG", self.world.root().join("cargo.log"));
-        command.env("FAKE_LIBRARY", "/nowhere").env("FAKE_HOOKS", executables());
+        command.env("FAKE_LIBRARY", self.world.root().join("library"));
+        command.env("FAKE_HOOKS", executables());
         command.env("FAKE_RALPH", executables().join("ralph"));
         Run::of(command, "", PATIENCE)
     }
