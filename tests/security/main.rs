@@ -14,6 +14,7 @@ mod everyday;
 mod filters;
 mod git;
 mod inside;
+mod kernel;
 mod modes;
 mod names;
 mod planted;

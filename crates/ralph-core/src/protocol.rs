@@ -9,3 +9,4 @@ pub mod permission;
 pub mod registration;
 pub mod reply;
 pub mod sandbox;
+pub mod wall;

@@ -5,6 +5,7 @@
 //! does not show (a script from the network, a computed command name): [`Reading::opaque`] lists
 //! such parts with a reason, and the calling rule decides what that means.
 
+pub mod line;
 pub mod programs;
 pub mod vacuous;
 

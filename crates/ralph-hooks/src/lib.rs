@@ -30,5 +30,6 @@ pub mod typed;
 mod unnamed;
 mod unreadable;
 pub mod user_prompt;
+pub mod wall;
 mod widening;
 mod workers;

@@ -8,6 +8,7 @@ use crate::delegate;
 use crate::hook_runner::HookCall;
 use crate::project_facts;
 use crate::signals;
+use crate::wall;
 use anyhow::Result;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
@@ -41,6 +42,8 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
 fn at_start(call: &HookCall) -> Result<Reply> {
     note_wanted_checks(call)?;
     report_what_commands_leave_running();
+    // Without the line, a planning has no Bash but a list of readers, and says why.
+    let _ = wall::prepare(&call.home, &call.input.session_id);
     let reply = match call.input.source.as_str() {
         "compact" => after_compaction(call)?,
         "resume" => after_resume(call)?,

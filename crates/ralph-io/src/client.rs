@@ -86,6 +86,36 @@ pub fn run_ahead_of_commands(lines: &str) -> std::io::Result<()> {
     OpenOptions::new().create(true).append(true).open(file)?.write_all(lines.as_bytes())
 }
 
+/// As [`run_ahead_of_commands`], ahead of everything else in the file; lines of which `is_former` is true
+/// are removed.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn run_first(line: &str, is_former: impl Fn(&str) -> bool) -> std::io::Result<()> {
+    let Some(file) = variable("CLAUDE_ENV_FILE") else { return Ok(()) };
+    let text = std::fs::read_to_string(&file).unwrap_or_default();
+    if text.starts_with(line) {
+        return Ok(());
+    }
+    let kept = text.split_inclusive('\n').filter(|kept| !is_former(kept));
+    std::fs::write(file, std::iter::once(line).chain(kept).collect::<String>())
+}
+
+/// The files of shell that the client runs ahead of each command of a session, each with its number.
+pub fn ahead_of_commands(session_id: &str) -> Vec<(u32, String)> {
+    let Some(folder) = config_dir().map(|config| config.join("session-env").join(session_id))
+    else {
+        return Vec::new();
+    };
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let read = |entry: std::fs::DirEntry| {
+        let name = entry.file_name();
+        let number = name.to_str()?.rsplit_once('-')?.1.strip_suffix(".sh")?.parse().ok()?;
+        Some((number, std::fs::read_to_string(entry.path()).unwrap_or_else(|_| "?".to_owned())))
+    };
+    files.filter_map(read).collect()
+}
+
 /// True for a session without a terminal, where nobody can answer a question.
 pub fn is_unattended() -> bool {
     variable("CLAUDE_CODE_SESSION_ATTENDED").as_deref() == Some("0")

@@ -22,6 +22,7 @@ pub(crate) mod sandbox;
 pub mod strays;
 pub(crate) mod table;
 pub mod wait_any;
+pub mod wall;
 pub mod watch;
 
 use crate::process::interrupts::{InterruptRequest, Interrupts};

@@ -23,3 +23,4 @@ pub mod places;
 pub mod plan_files;
 pub mod receipts;
 pub mod refine;
+pub mod wall_flag;

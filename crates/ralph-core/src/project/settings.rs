@@ -14,6 +14,7 @@ mod run;
 mod sandbox;
 mod shared;
 pub mod unknown;
+mod wall;
 
 use crate::project::check::choice::CheckSettings;
 use crate::project::project_facts;
@@ -29,6 +30,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 pub use shared::SharedSettings;
 use std::time::Duration;
+pub use wall::WallSettings;
 
 /// The settings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -95,6 +97,9 @@ pub struct Settings {
     /// The section `[shared]`: loops that machines share through a git remote.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared: Option<Value>,
+    /// The section `[wall]`: what a command may reach while a plan is made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wall: Option<Value>,
 }
 
 impl Settings {
@@ -122,8 +127,10 @@ impl Settings {
         let evidence = section(&self.evidence, &set.evidence, || {
             written(&self.evidence().over(set.evidence()))
         });
+        let wall = section(&self.wall, &set.wall, || written(&self.wall().over(set.wall())));
         Settings {
             shared,
+            wall,
             evidence,
             backpressure,
             context,
@@ -198,6 +205,11 @@ impl Settings {
         SharedSettings::deserialize(self.shared.clone().unwrap_or_default()).unwrap_or_default()
     }
 
+    /// What a command may reach while a plan is made; the defaults if the section cannot be parsed.
+    pub fn wall(&self) -> WallSettings {
+        WallSettings::deserialize(self.wall.clone().unwrap_or_default()).unwrap_or_default()
+    }
+
     /// The part that a project's file may set without being trusted: it may lower or raise limits,
     /// but only the user decides what counts as proof.
     pub fn of_untrusted_project(self) -> Settings {
@@ -218,6 +230,7 @@ impl Settings {
             receipt_ignore: None,
             evidence: None,
             run: None,
+            wall: None,
             // Both of its settings start a program.
             notify: None,
             review,
@@ -258,6 +271,7 @@ impl Settings {
             invalid("notify", &self.notify, NotifySettings::refused),
             invalid("review", &self.review, ReviewSettings::refused),
             invalid("shared", &self.shared, SharedSettings::refused),
+            invalid("wall", &self.wall, WallSettings::refused),
         ];
         sections.into_iter().flatten().next()
     }

@@ -67,6 +67,11 @@ impl Home {
         self.root.join("sessions")
     }
 
+    /// The folder of the flags of sessions that may only read, each named after its session.
+    pub fn walls(&self) -> PathBuf {
+        self.root.join("walls")
+    }
+
     /// Creates the folders, private to their owner.
     ///
     /// # Errors

@@ -20,6 +20,7 @@ use crate::store::home::Home;
 use crate::store::lock::{self, Lock};
 use crate::store::loop_file::LoopFile;
 use crate::store::manifest::{self, ManifestKey};
+use crate::store::wall_flag::WallFlag;
 use crate::{process::clock, store::archive, store::atomic, store::journal, store::notice};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -182,6 +183,11 @@ pub fn put_away(
     if held.is_some() {
         // Otherwise another process archived the loop, and the project may have a new one by now.
         point_projects_at(home, &archived, state)?;
+    }
+    if state.ralplan().is_some()
+        && let Ok(flag) = WallFlag::of(home, &state.session_id)
+    {
+        flag.lower();
     }
     let freed = match (entry, held) {
         // A foreign state was copied and keeps its path; a loop that another process archived has a

@@ -31,6 +31,23 @@ pub fn profile(bounds: &Bounds, temporary: &str, proxy: u16) -> String {
     text
 }
 
+/// The profile for a command that changes nothing but its own folder and one file.
+pub fn reader(temporary: &str, writable: Option<&str>, network: bool) -> String {
+    let mut text = BASE.to_owned();
+    text.push_str("(deny network*)\n");
+    if network {
+        text.push_str("(allow network-outbound (remote ip))\n");
+    }
+    text.push_str(&format!("(allow file-write* (subpath {}))\n", quoted(temporary)));
+    if let Some(file) = writable {
+        text.push_str(&format!(
+            "(allow file-write-data file-write-create (literal {}))\n",
+            quoted(file)
+        ));
+    }
+    text
+}
+
 /// The rules for files with the depth of their paths, the deepest last, as on Linux.
 fn file_rules(bounds: &Bounds, temporary: &str) -> Vec<(usize, u8, String)> {
     let mut rules = Vec::new();

@@ -1,0 +1,98 @@
+//! The lines of shell that put a session's commands behind the wall.
+//!
+//! The client runs the lines that a SessionStart hook leaves in `CLAUDE_ENV_FILE` in the shell of each tool
+//! call, before the command; there the shell holds its whole command line in a variable (measured with
+//! 2.1.200 to 2.1.332, bash and zsh, in every permission mode, for Bash, Monitor and skills). So the shell can
+//! replace itself by the same shell inside. Replacing keeps the process id: by it the second pass knows that
+//! it is inside, and nothing that ran before can claim it.
+
+use crate::protocol::registration::PRE_TOOL_USE;
+use crate::shell::quoted;
+
+/// The first argument of `ralph-pre-tool-use` when it puts a command behind the wall. It is followed by the
+/// flag, the shell and the shell's line.
+pub const WALL: &str = "wall";
+
+/// What the client's line of shell ends with: the file in which the client finds the folder that the
+/// command ended in.
+const KEEPS_FOLDER: &str = "pwd -P >| ";
+
+/// The line for one session. `flag` is the file that exists while the session may only read, `executable`
+/// the path of `ralph-pre-tool-use`.
+pub fn line(flag: &str, executable: &str) -> String {
+    let (flag, executable) = (quoted(flag), quoted(executable));
+    format!(
+        "if [ -e {flag} ] && [ \"${{RALPH_WALL-}}\" != \"$$\" ]; then RALPH_WALL=$$ exec {executable} {WALL} {flag} \
+         \"${{BASH:-$ZSH_ARGZERO}}\" \"${{BASH_EXECUTION_STRING-$ZSH_EXECUTION_STRING}}\"; exit 126; fi\n"
+    )
+}
+
+/// True for a line of [`line`], of any version.
+pub fn is_line(line: &str) -> bool {
+    line.starts_with("if [ -e ") && line.contains(PRE_TOOL_USE) && line.contains("RALPH_WALL")
+}
+
+/// Why the wall would not come before everything else; `None` if it does. `files` are the files that the
+/// client runs ahead of a command, each with its number and text.
+pub fn obstacle(mut files: Vec<(u32, String)>, line: &str) -> Option<&'static str> {
+    files.sort();
+    let first = files.into_iter().find(|(_, text)| !text.trim().is_empty());
+    match first {
+        None => Some(NOT_THERE),
+        Some((_, text)) if text.starts_with(line) => None,
+        Some((_, text)) if text.contains("RALPH_WALL") => Some(CHANGED),
+        Some(_) => Some(PRECEDED),
+    }
+}
+
+const NOT_THERE: &str = "this session began before Ralph was installed, or Ralph's SessionStart hook did not run; \
+start a new session";
+const CHANGED: &str = "the lines that Ralph added to this session's shell were changed, or belong to another version of \
+Ralph; start a new session";
+const PRECEDED: &str =
+    "another SessionStart hook adds lines to this session's shell that run before Ralph's";
+
+/// The file in which the client finds the folder that the command ended in; `None` if the line does not
+/// end as the client's does.
+pub fn folder_file(line: &str) -> Option<&str> {
+    let (_, path) = line.rsplit_once(KEEPS_FOLDER)?;
+    let path = path.trim().trim_matches('\'').trim_matches('"');
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+,@%".contains(letter);
+    (path.starts_with('/') && path.chars().all(is_plain)).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wall_stands_only_if_nothing_unknown_comes_before_its_line() {
+        let line = line("/h/walls/s", "/b/ralph-pre-tool-use");
+        let check = |files: &[(u32, &str)], expected: Option<&str>| {
+            let files = files.iter().map(|(n, text)| (*n, (*text).to_owned())).collect();
+            assert_eq!(obstacle(files, &line), expected);
+        };
+        let more = format!("{line}export X=1\n");
+        check(&[(0, &line)], None);
+        check(&[(10, "export X=1"), (9, &more)], None);
+        check(&[(0, "\n"), (1, &line)], None);
+        check(&[], Some(NOT_THERE));
+        check(&[(0, "exec() { :; }"), (1, &line)], Some(PRECEDED));
+        check(&[(0, &format!("exec() {{ :; }}\n{line}"))], Some(CHANGED));
+        check(&[(0, &line.replace("126", "0"))], Some(CHANGED));
+    }
+
+    #[test]
+    fn only_a_plain_path_at_the_end_is_the_file_of_the_folder() {
+        for (line, expected) in [
+            ("eval 'ls' && pwd -P >| /tmp/claude-1f-cwd", Some("/tmp/claude-1f-cwd")),
+            ("eval 'pwd -P >| /etc/x' && pwd -P >| '/tmp/c-cwd'", Some("/tmp/c-cwd")),
+            ("eval 'ls'", None),
+            ("pwd -P >| /tmp/c; echo x", None),
+            ("pwd -P >| \"$X\"", None),
+            ("pwd -P >| cwd", None),
+        ] {
+            assert_eq!(folder_file(line), expected, "{line}");
+        }
+    }
+}

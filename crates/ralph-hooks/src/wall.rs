@@ -1,0 +1,106 @@
+//! Puts a session's commands behind the wall while nothing may be changed.
+//!
+//! SessionStart adds a line to the session's shell; PreToolUse makes sure that it is there; and that line
+//! starts [`enter`], which replaces the shell.
+
+use crate::hook_runner::HookCall;
+use anyhow::{Context, Result, bail};
+use ralph_core::protocol::registration::PRE_TOOL_USE;
+use ralph_core::protocol::wall;
+use ralph_io::client;
+use ralph_io::process::wall::{self as kernel, Wall};
+use ralph_io::store::home::Home;
+use ralph_io::store::loop_file::LoopFile;
+use ralph_io::store::wall_flag::WallFlag;
+use std::ffi::{OsStr, OsString};
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// A shell that is not replaced must not run the line.
+const NOT_RUN: i32 = 126;
+
+/// Replaces this process by the shell, behind the wall if it stands. Returns only an exit code.
+pub fn enter(arguments: &[OsString]) -> i32 {
+    let Err(error) = replace(arguments) else { return NOT_RUN };
+    eprintln!(
+        "ralph: this command was not run, since nothing may be changed and it cannot be bounded: {error:#}"
+    );
+    NOT_RUN
+}
+
+fn replace(arguments: &[OsString]) -> Result<()> {
+    let [flag, shell, line] = arguments else { bail!("expected the flag, the shell and its line") };
+    if line.is_empty() || shell.is_empty() {
+        bail!("the shell does not tell its line");
+    }
+    let flag = WallFlag::at(Path::new(flag)).context("this is no flag of a session")?;
+    let run = [OsStr::new("-c"), line];
+    let Some(standing) = flag.stands() else {
+        flag.lower();
+        return kernel::pass(shell, &run);
+    };
+    let private = flag.private_folder()?;
+    let folder = line.to_str().and_then(wall::folder_file).map(Path::new);
+    if let Some(file) = folder {
+        make(file)?;
+    }
+    let wall = Wall { private: &private, writable: folder, network: standing.network };
+    kernel::enter(&wall, shell, &run)
+}
+
+/// Makes the file in which the client finds the folder, since the kernel allows only what is there.
+fn make(file: &Path) -> Result<()> {
+    let new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
+    match new {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(error).with_context(|| format!("could not make `{}`", file.display()))
+        }
+        Ok(_) => Ok(()),
+        // Whatever else is there is not the client's.
+        Err(_) if file.symlink_metadata().is_ok_and(|found| found.is_file()) => Ok(()),
+        Err(_) => bail!("`{}` is not a file", file.display()),
+    }
+}
+
+/// Adds the line to the session's shell. Nothing happens where the client has no file for it.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn prepare(home: &Home, session_id: &str) -> Result<()> {
+    let Some(line) = line(home, session_id) else { return Ok(()) };
+    Ok(client::run_first(&line, wall::is_line)?)
+}
+
+/// The line of this session; `None` if its path cannot be told.
+fn line(home: &Home, session_id: &str) -> Option<String> {
+    let flag = WallFlag::of(home, session_id).ok()?.path();
+    let executable = std::env::current_exe().ok()?.with_file_name(PRE_TOOL_USE);
+    let paths = [flag, executable];
+    let [flag, executable] =
+        paths.each_ref().map(|path| path.to_str().filter(|path| path.starts_with('/')));
+    Some(wall::line(flag?, executable?))
+}
+
+/// True for a tool whose command line the session's shell runs.
+pub(crate) fn runs_lines(tool: &str) -> bool {
+    matches!(tool, "Bash" | "Monitor" | "Skill")
+}
+
+/// Sees to it that the session's next command runs behind the wall.
+///
+/// # Errors
+/// Why it would not.
+pub(crate) fn raise(call: &HookCall, file: Option<&LoopFile>) -> Result<()> {
+    let session_id = &call.input.session_id;
+    let Some(line) = line(&call.home, session_id) else {
+        bail!("the path of Ralph's files is not absolute")
+    };
+    let ahead = client::ahead_of_commands(session_id);
+    if let Some(obstacle) =
+        wall::obstacle(ahead, &line).map(str::to_owned).or_else(kernel::cannot_stand)
+    {
+        bail!("{obstacle}");
+    }
+    WallFlag::of(&call.home, session_id)?.raise(file)
+}
