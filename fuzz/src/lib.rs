@@ -77,8 +77,3 @@ pub fn same(one: &Value, other: &Value) -> bool {
 pub fn is_plain(text: &str) -> bool {
     text.chars().all(|letter| matches!(letter, '\n' | '\t') || !letter.is_control())
 }
-
-/// A word of a shell that is this text and nothing else.
-pub fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
-}

@@ -10,11 +10,10 @@ mod attack;
 mod blocked;
 mod bounds;
 mod counts;
-mod everyday;
 mod filters;
 mod git;
 mod inside;
-mod kernel;
+mod wall;
 mod modes;
 mod names;
 mod planted;
@@ -30,7 +29,6 @@ mod tools;
 mod tree;
 mod trust;
 mod unreadable;
-mod wall;
 
 use ralph_test_support::{planning, session as world};
 

@@ -1,728 +1,329 @@
-//! The wall before a plan is agreed to, and what the guard of a loop makes of lines that are hard to read.
+//! The wall that the kernel keeps: whatever a line of shell is, nothing changes.
 //!
-//! Lines are generated; those that are let through are run by a real shell in a folder of their own. Another
-//! corpus is made with `RALPH_SEED=NUMBER`.
+//! The lines run as the client runs them, by bash and zsh, on an overlay of the whole machine, whose upper
+//! folders show every change. Without namespaces for that the tests say so and pass.
 
-use crate::planning;
-use crate::world::World;
-use ralph_core::guard;
-use serde_json::json;
-use std::collections::BTreeSet;
+use crate::world::executable;
+use crate::{is_proof, sample};
+use ralph_core::protocol::wall;
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 
-/// A generator of numbers that a seed repeats.
-pub(crate) struct Numbers(u64);
-
-impl Numbers {
-    pub(crate) fn seeded() -> Numbers {
-        let seed = std::env::var("RALPH_SEED").ok().and_then(|text| text.parse().ok());
-        Numbers(seed.unwrap_or(20_260_131) | 1)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % n as u64).unwrap()
-    }
-
-    fn one<'a>(&mut self, list: &[&'a str]) -> &'a str {
-        list[self.below(list.len())]
-    }
+/// A session that may only read, in a project of its own.
+struct Walled {
+    folder: tempfile::TempDir,
 }
 
-/// What would change something: it makes the file `M`.
-const PAYLOADS: [&str; 14] = [
-    "touch M",
-    "`touch M`",
-    "$(touch M)",
-    "';touch M;'",
-    "\";touch M;\"",
-    "`;touch M;`",
-    ")touch M(",
-    "};touch M;{",
-    "\ntouch M\n",
-    "'`touch M`'",
-    "\\`touch M\\`",
-    "\\$(touch M)",
-    "\nE\ntouch M\n",
-    "ls > M",
-];
-
-/// Each puts a line into another construct of the shell.
-const WRAPPINGS: [&str; 44] = [
-    "echo `{}`",
-    "echo $({})",
-    "echo \"{}\"",
-    "echo \"`{}`\"",
-    "echo '{}'",
-    "\"$({})\"",
-    "echo `echo \\`{}\\``",
-    "echo \"`echo \\\"{}\\\"`\"",
-    "cat `echo \"{}\"`",
-    "cat <<E\n{}\nE\n",
-    "cat <<'E'\n{}\nE\n",
-    "cat <<-E\n\t{}\n\tE\n",
-    "cat <<< {}",
-    "cat <<< \"{}\"",
-    "echo ${x:-{}}",
-    "echo \"${x:-{}}\"",
-    "echo ${x#{}}",
-    "echo ${x@P}{}",
-    "echo $(({}))",
-    "echo $[{}]",
-    "[[ {} ]]",
-    "[ {} ]",
-    "{ {}; }",
-    "({})",
-    "cat <({})",
-    "echo a{}b",
-    "echo #{}",
-    "{} # '",
-    "case a in {}) ls;; esac",
-    "echo $'{}'",
-    "echo $\"{}\"",
-    "bash -c '{}'",
-    "bash -c \"{}\"",
-    "x={}",
-    "{} | cat",
-    "ls;{}",
-    "ls\\\n{}",
-    "if {}; then ls; fi",
-    "for x in {}; do ls; done",
-    "echo \"$(cat <<'E'\n{}\nE\n)\"",
-    "echo {a,{}}",
-    "a[{}]=1",
-    "echo ?({})",
-    "printf '%s' {}",
-];
-
-/// How often a line is put into one more construct.
-const PIECES: [&str; 24] = [
-    "`", "\\`", "\\\\`", "\\", "\"", "'", "\\\"", "$(", ")", "${x:-", "}", " #", "<<E\n", "\nE\n",
-    "$'", ";", "\n", "&", "|", "((", "))", "\\\n", "!", "\t",
-];
-
-fn escaped(text: &str, how: usize) -> String {
-    match how {
-        0..=3 => text.to_owned(),
-        4 => text.replace('\\', "\\\\").replace('`', "\\`"),
-        5 => {
-            text.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "\\$").replace('`', "\\`")
+impl Walled {
+    fn new() -> Walled {
+        let walled = Walled { folder: tempfile::tempdir().unwrap() };
+        for folder in
+            ["home/walls", "home/manifest", "home/loops", "user", "project/sub", "project/evil.git"]
+        {
+            fs::create_dir_all(walled.at(folder)).unwrap();
         }
-        6 => text.replace('\'', "'\\''"),
-        _ => text.replace('`', "\\`").replace('"', "\\\""),
-    }
-}
-
-/// Lines in which a payload is nested, quoted and cut.
-fn lines(numbers: &mut Numbers, n: usize) -> Vec<String> {
-    let mut found = BTreeSet::new();
-    for wrapping in WRAPPINGS {
-        for payload in PAYLOADS {
-            found.insert(wrapping.replace("{}", payload));
+        fs::set_permissions(walled.at("home"), PermissionsExt::from_mode(0o700)).unwrap();
+        // A loop that cannot be read keeps its session behind the wall.
+        fs::write(
+            walled.at("home/walls/s"),
+            walled.at("home/loops/gone/state.json").to_str().unwrap(),
+        )
+        .unwrap();
+        fs::write(walled.at("home/manifest/s"), "?").unwrap();
+        let flag = walled.at("home/walls/s");
+        let lines = wall::line(flag.to_str().unwrap(), executable("ralph-pre-tool-use"));
+        fs::write(walled.at("lines.sh"), lines).unwrap();
+        for (name, text) in [("a", "b 2\na 1\nb 2\n"), ("b", "a 1\n"), ("README.md", "# Title\n")] {
+            fs::write(walled.at("project").join(name), text).unwrap();
         }
+        walled.git("init -q; git add a b; git -c user.name=a -c user.email=a@b commit -qm x");
+        walled
     }
-    while found.len() < n {
-        let mut line = numbers.one(&PAYLOADS).to_owned();
-        for _ in 0..=numbers.below(4) {
-            let how = numbers.below(8);
-            line = numbers.one(&WRAPPINGS).replace("{}", &escaped(&line, how));
-            if numbers.below(4) == 0 {
-                let mut at = numbers.below(line.len() + 1);
-                while !line.is_char_boundary(at) {
-                    at -= 1;
-                }
-                line.insert_str(at, numbers.one(&PIECES));
-            }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    /// Files that the lines name, and programs that change something when they run.
+    fn plant(&self) {
+        let evil = "#!/bin/sh\ntouch M \"$HOME/M\" /tmp/M; echo x > a; rm -rf sub .git\n";
+        for name in ["evil", "x", "e.sh", "sub/evil"] {
+            let path = self.at("project").join(name);
+            fs::write(&path, evil).unwrap();
+            fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
         }
-        found.insert(line);
-    }
-    found.into_iter().collect()
-}
-
-/// Runs a line by a real shell in this folder.
-pub(crate) fn run_in(folder: &Path, line: &str) {
-    let mut command = Command::new("timeout");
-    command.args(["-s", "KILL", "5", "bash", "-c", line]).current_dir(folder).env_clear();
-    command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", "/nonexistent");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().unwrap();
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).unwrap();
-    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
-}
-
-/// The hook's answer to a command line: the reason of its refusal.
-fn refusal(world: &World, line: &str) -> Option<String> {
-    let ran = world.tool("Bash", json!({"command": line}));
-    (!ran.out().is_empty()).then(|| ran.denied())
-}
-
-#[test]
-fn however_a_command_is_nested_and_quoted_it_does_not_run_behind_the_wall() {
-    let all = lines(&mut Numbers::seeded(), if crate::is_proof() { 12_000 } else { 1_500 });
-    let passes = |line: &&String| guard::only_reads(line).is_ok();
-    let allowed: Vec<&String> = all.iter().filter(passes).collect();
-    assert!(
-        allowed.len() > all.len() / 60,
-        "a wall that refuses everything proves nothing: {}",
-        allowed.len()
-    );
-    let mut effective = Vec::new();
-    std::thread::scope(|scope| {
-        let run = |part: Vec<&String>| {
-            let folder = tempfile::tempdir().unwrap();
-            let mut found = Vec::new();
-            for line in part {
-                run_in(folder.path(), line);
-                if !names(folder.path()).is_empty() {
-                    found.push(line.clone());
-                    names(folder.path()).iter().for_each(|name| {
-                        drop(fs::remove_file(folder.path().join(name)));
-                    });
-                }
-            }
-            found
-        };
-        let parts = allowed.chunks(allowed.len().div_ceil(4)).map(<[&String]>::to_vec);
-        let running: Vec<_> = parts.map(|part| scope.spawn(move || run(part))).collect();
-        for part in running {
-            effective.extend(part.join().unwrap());
+        for (name, text) in [
+            ("Makefile", "all:\n\ttouch M\n"),
+            ("rust-toolchain.toml", "[toolchain]\npath = \"/proc/self/cwd/sub\"\n"),
+            ("toxfile.py", "open('M', 'w')\n"),
+            ("opts", "-o\nM\n"),
+        ] {
+            fs::write(self.at("project").join(name), text).unwrap();
         }
-    });
-    assert_eq!(effective, [""; 0], "lines that passed the wall and changed something");
-
-    // The executable answers as the rule does.
-    let world = planning::awaiting();
-    for line in all.iter().step_by(all.len() / 40) {
-        let refused = refusal(&world, line);
-        assert_eq!(refused.is_some(), guard::only_reads(line).is_err(), "{line}: {refused:?}");
-    }
-}
-
-#[test]
-fn a_command_behind_escaped_backticks_is_refused_by_the_executable() {
-    let world = planning::awaiting();
-    for line in [
-        "echo `echo \\`touch y\\``",
-        "cat `echo \"\\$(rm tracked)\"`",
-        "echo \"`echo \\\"\\$(touch y)\\\"`\"",
-        "echo `echo '`; touch y; echo `'`",
-        "echo `echo \\\\\\`echo \\`touch y\\`\\\\\\``",
-    ] {
-        let refused = refusal(&world, line);
-        assert!(
-            refused.as_deref().unwrap_or_default().contains("may only read"),
-            "{line}: {refused:?}"
+        self.git(
+            "config core.fsmonitor ./evil; git config diff.external ./evil; git config core.pager ./evil; \
+             echo '* diff=evil filter=evil' > .gitattributes; git config diff.evil.textconv ./evil; \
+             git config filter.evil.clean ./evil; git config alias.evil '!./evil'",
         );
     }
-    assert_eq!(refusal(&world, "echo `git log -1`; grep '`' tracked"), None);
-}
 
-/// By an option, an operand or a variable, programs that read write or start another.
-const WRITES: &[&str] = &[
-    "git blame --output=F F",
-    "git blame --outp=F F",
-    "git annotate --output=F F",
-    "git annotate --ou F F",
-    "git diff --output F",
-    "git diff --o=F",
-    "git log --output=F -p",
-    "git show --output=F",
-    "git shortlog --output=F",
-    "git stash show --output=F",
-    "git stash list --output=F -p",
-    "git reflog --output=F -p",
-    "git rev-list --output=F HEAD",
-    "git whatchanged --output=F",
-    "git diff-tree --output=F HEAD",
-    "git range-diff --output=F a...b",
-    "git cherry --output=F",
-    "git grep -O x",
-    "git grep -Oless x",
-    "git grep -nO x",
-    "git grep --open-files-in-pager=x y",
-    "git grep --open x",
-    "git diff --ext-diff",
-    "git log -p --ext",
-    "git log -p --textconv",
-    "git diff --textc",
-    "git cat-file --textconv HEAD:F",
-    "git cat-file --filters HEAD:F",
-    "git log --show-signature",
-    "git log --format=%G?",
-    "git tag --format='%(signature)'",
-    "git -c core.pager=x log",
-    "git -c core.fsmonitor=x status",
-    "git -c diff.external=x diff",
-    "git -c alias.x=!x x",
-    "git -c color.ui=never -c core.fsmonitor=x status",
-    "git -c log.showSignature=true log",
-    "git --git-dir=sub status",
-    "git --git-dir sub log",
-    "git --work-tree=x status",
-    "git --exec-path=. log",
-    "git --config-env=core.pager=X log",
-    "git --paginate log",
-    "git -p log",
-    "git --namespace=x log",
-    "git reflog expire --all",
-    "git reflog delete HEAD@{0}",
-    "git reflog drop --all",
-    "git submodule update",
-    "git submodule foreach ls",
-    "git submodule status --x",
-    "git config user.name x",
-    "git config --unset user.name",
-    "git config --edit",
-    "git config -e",
-    "git config set user.name x",
-    "git config -f F a.b c",
-    "git config --file F --edit",
-    "git symbolic-ref HEAD refs/heads/x",
-    "git symbolic-ref --delete HEAD",
-    "git notes add",
-    "git bisect start",
-    "git sparse-checkout set x",
-    "git branch -vd x",
-    "git branch -av y",
-    "git remote rm x",
-    "git var -x y; touch F",
-    "yq -i .a=1 F",
-    "yq --in-place -y .a=1 F",
-    "yq -yi .a=1 F",
-    "yq -iy .a=1 F",
-    "yq --in-p -y .a=1 F",
-    "yq --inplace .a=1 F",
-    "yq -s .a F",
-    "yq --split-exp .a F",
-    "yq -Pi .a=1 F",
-    "yq .a=1 F -i",
-    "yq eval -i .a=1 F",
-    "yq e --i .a=1 F",
-    "xxd tracked -b",
-    "xxd tracked F",
-    "xxd -b tracked F",
-    "xxd -r a F",
-    "xxd tracked -",
-    "xxd -c 8 tracked -p",
-    "uniq tracked F",
-    "uniq tracked -c",
-    "uniq -c tracked F",
-    "sort -o F tracked",
-    "sort tracked -oF",
-    "sort --outp=F tracked",
-    "sort -uo F tracked",
-    "sort --compress-program=x tracked",
-    "tree -o F",
-    "tree -aoF",
-    "tree --output=F",
-    "tree -R -L 1",
-    "shuf -o F tracked",
-    "shuf --outpu=F tracked",
-    "base64 -o F -i tracked",
-    "base64 --output=F tracked",
-    "find . -fprint F",
-    "find . -fprint0 F",
-    "find . -fprintf F x",
-    "find . -fls F",
-    "find . -delete",
-    "find . -exec rm {} +",
-    "find . -exec sh -c 'rm $0' {} \\;",
-    "find . -execdir cat {} +",
-    "find . -ok cat {} \\;",
-    "find . -okdir cat {} \\;",
-    "find . -files0-from x",
-    "find . -exec sort -o F {} +",
-    "find . -exec xxd {} F \\;",
-    "find . -rm",
-    "x=-delete; find \"$x\"",
-    "find . -unknown",
-    "less -o F tracked",
-    "less -OF tracked",
-    "less --log-file=F tracked",
-    "less '+!touch F' tracked",
-    "less +x tracked",
-    "less -k x tracked",
-    "less --lesskey-src=x tracked",
-    "more '+!touch F' tracked",
-    "less -NoF tracked",
-    "zless -oF a",
-    "sed -n 'w F' tracked",
-    "sed 's/a/b/w F' tracked",
-    "sed '1e touch F' tracked",
-    "sed 's/x/touch F/e' tracked",
-    "sed -i p tracked",
-    "sed -ni p tracked",
-    "sed --in-pl p tracked",
-    "sed ':a;w F' tracked",
-    "sed 'b;w F' tracked",
-    "sed -n 'ba\nw F' tracked",
-    "sed -f x tracked",
-    "sed -s -i p tracked",
-    "awk '{print > \"F\"}' tracked",
-    "awk '{print >> \"F\"}' tracked",
-    "awk '{print | \"sh\"}' tracked",
-    "awk 'BEGIN {system(\"touch F\")}'",
-    "awk 'BEGIN {\"touch F\" | getline}'",
-    "awk 'BEGIN {print |& \"sh\"}'",
-    "awk 'BEGIN {print(1)(2) > \"F\"}'",
-    "awk 'BEGIN {print 1,\n2 > \"F\"}'",
-    "awk 'BEGIN {print 1 ||\n2 > \"F\"}'",
-    "awk 'BEGIN {print 1, # x\n2 > \"F\"}'",
-    "awk 'BEGIN {if (1) /\"/ ; print > \"F\" ; if (1) /\"/}'",
-    "awk 'BEGIN {x = 1 / 2 \"/\" ; print > \"F\" \"/\"}'",
-    "awk 'BEGIN {printf \"x\" > \"F\"}'",
-    "awk 'BEGIN {printf(\"x\") > \"F\"}'",
-    "awk '/[/]/ {print > \"F\"} /]/'",
-    "awk 'BEGIN {x++ /\"/ 1; print > \"F\" ; y++ /\"/ 1}'",
-    "awk 'BEGIN {print \"a\" > \"/dev/stderr\" \"x\"}'",
-    "gawk -i inplace 1 tracked",
-    "gawk -f x",
-    "gawk --include=inplace 1 tracked",
-    "gawk -l x 1",
-    "gawk -oF 1",
-    "gawk -dF 1",
-    "gawk -pF 1",
-    "gawk '@load \"x\"; 1'",
-    "gawk 'BEGIN {f = \"system\"; @f(\"touch F\")}'",
-    "awk -f x tracked",
-    "awk \"$x\" tracked",
-    "awk $x tracked",
-    "gawk 1 /inet/tcp/0/h/p",
-    "gawk -E x",
-    "mawk -W exec x",
-    "awk -v",
-    "awk",
-    "printf 'x%n' PATH; ls",
-    "printf '%s%n' x PATH",
-    "printf '%5n' PATH",
-    "printf -- '%n' PATH",
-    "printf '%%%n' PATH",
-    "printf -v PATH .; ls",
-    "printf \"$x\" PATH",
-    "printf '%hhn' PATH",
-    "x=/dev/tcp/h/p; cat <$x",
-    "cat <\"$x\"",
-    "cat </dev/$x/h/p",
-    "cat </dev/tcp/h/p",
-    "cat <\"/dev/udp/h/p\"",
-    "cat </dev/t$x",
-    "read y <$x",
-    "for x in /dev/tcp/h/p; do cat <$x; done",
-    "while read -r l; do echo; done <$x",
-    "PATH=. ls",
-    "GIT_DIR=sub git status",
-    "GIT_PAGER=x git log",
-    "env GIT_EXTERNAL_DIFF=x git diff",
-    "LESSOPEN='|x' less tracked",
-    "RUSTC=./x cargo tree",
-    "CARGO_HOME=. cargo tree",
-    "RUSTC_WRAPPER=./x cargo metadata",
-    "GOFLAGS=-toolexec=x go list",
-    "NODE_OPTIONS=x npm ls",
-    "npm_config_prefix=. npm ls",
-    "AWKPATH=. gawk 1",
-    "POSIXLY_CORRECT=1 uniq tracked",
-    "MANPAGER=x man ls",
-    "PWD=-delete; find \"$PWD\"",
-    "OLDPWD=x ls",
-    "BAT_PAGER=x bat tracked",
-    "PYTHONPATH=. pip list",
-    "arch -x86_64 touch F",
-    "nm --plugin ./x.so a",
-    "objdump --plugin=./x.so a",
-    "bat --pager=x tracked",
-    "bat cache --build",
-    "rg --pre x y",
-    "rg --hostname-bin x y",
-    "fd -x touch F",
-    "fd . --exec touch F",
-    "grep --filter=x y",
-    "grep --pager=x y",
-    "jq -i .a F",
-    "file -C -m x",
-    "date -s 1",
-    "hostname x",
-    "mount a b",
-    "history -c",
-    "history -w F",
-    "ulimit -n 5",
-    "umask 0",
-    "shopt -s extglob",
-    "export x=1",
-    "alias ls=x",
-    "declare x=1",
-    "compgen -C x",
-    "compgen -F x",
-    "compgen -W '$(touch F)'",
-    "sysctl -w a=1",
-    "sysctl -a a=1",
-    "ip addr add 1.2.3.4 dev x",
-    "ip link set x up",
-    "ip netns exec x ls",
-    "ss -K",
-    "ss --kill",
-    "dmesg -C",
-    "dmesg -c",
-    "journalctl --vacuum-time=1s",
-    "journalctl --rotate",
-    "systemctl stop x",
-    "systemctl daemon-reload",
-    "crontab F",
-    "crontab -r",
-    "kill 1",
-    "kill -9 1",
-    "top",
-    "top -b x; touch F",
-    "npm install",
-    "npm ls; npm i",
-    "npm run build",
-    "npm config set a b",
-    "npm view x --script-shell=x",
-    "npm pkg set a=b",
-    "npm ls --prefix x",
-    "npx x",
-    "npx x --version",
-    "npx x --help",
-    "yarn x",
-    "yarn x --version",
-    "pip install x",
-    "pip list --log F",
-    "pip list --python x",
-    "pip --python x list",
-    "pip config set a b",
-    "pip cache purge",
-    "cargo tree --config x",
-    "cargo --config x tree",
-    "cargo +x tree",
-    "cargo build",
-    "cargo tree -Z x",
-    "cargo x --version",
-    "go env -w A=b",
-    "go env -u A",
-    "go list -toolexec=x",
-    "go list -export ./...",
-    "go list -mod=mod ./...",
-    "go list -modfile=x",
-    "go list -C x",
-    "go run .",
-    "go tool compile x",
-    "go list -compiled ./...",
-    "go list -overlay=x",
-    "go doc -http",
-    "rustc x.rs",
-    "rustc --print sysroot=F",
-    "rustc --print=sysroot x.rs",
-    "rustup update",
-    "docker run x",
-    "docker exec x ls",
-    "docker -H x ps",
-    "docker --config x ps",
-    "docker ps; docker rm x",
-    "docker compose up",
-    "docker run x --help",
-    "kubectl delete pod x",
-    "kubectl get pods --kubeconfig=x",
-    "kubectl exec x -- ls",
-    "kubectl cluster-info dump --output-directory=F",
-    "gh pr view --web",
-    "gh pr create",
-    "gh api x -X POST",
-    "gh api x -f a=b",
-    "gh alias set a b",
-    "helm install x",
-    "tmux ls -F '#(touch F)'",
-    "tmux new",
-    "tmux ls \\; new",
-    "openssl x509 -in a -out F",
-    "gzip tracked",
-    "gzip -d a.gz",
-    "gunzip a.gz",
-    "gzip -l -d a.gz",
-    "zstdcat -o F a",
-    "zstdcat --rm a",
-    "xz tracked",
-    "unzip a.zip",
-    "tar xf a.tar",
-    "tar tf a --to-command=x",
-    "tar tf h:a",
-    "tar -tf a --checkpoint-action=exec=x",
-    "7z x a",
-    "jar xf a",
-    "ar x a",
-    "ar r a b",
-    "dpkg -i a",
-    "rpm -i a",
-    "rpm --eval '%(touch F)'",
-    "brew install x",
-    "apt install x",
-    "snap install x",
-    "node x --version",
-    "node --version x",
-    "python3 x --version",
-    "python3 -c 1",
-    "python3 -m json.tool a F",
-    "python3 -v",
-    "make --version x",
-    "make -n",
-    "bash --version -c ls",
-    "bash x --version",
-    "ruby -v x",
-    "perl -v -e 1",
-    "./node --version",
-    "deploy --version",
-    "mysql -v",
-    "man -P x ls",
-    "man --pager=x ls",
-    "man ./x",
-    "help -x",
-    "xargs -a F rm",
-    "echo -C | xargs file",
-    "cat x | xargs file",
-    "ls | xargs sort",
-    "find . | xargs sort",
-    "find . -print0 | xargs -0 rm",
-    "find . -name x -printf '-oF' | xargs sort",
-    "find . -print0 | xargs -0 xxd",
-    "xargs -I{} sh -c '{}'",
-    "ls | xargs -I{} {}",
-    "env -C sub git status",
-    "env --chdir=sub git status",
-    "env -S 'touch F'",
-    "nohup ./x",
-    "time -o F ls; touch F",
-    "command -p touch F",
-    "stdbuf -o0 touch F",
-];
-
-#[test]
-fn no_option_of_a_program_that_reads_writes_or_starts_another() {
-    let passed: Vec<&&str> = WRITES.iter().filter(|line| guard::only_reads(line).is_ok()).collect();
-    assert!(passed.is_empty(), "{passed:#?}");
-    assert!(WRITES.len() > 350, "{}", WRITES.len());
-
-    // Wherever such a line stands, it stays what it is.
-    for wrapping in [
-        "ls && {}",
-        "echo \"$({})\"",
-        "for i in 1; do {}; done",
-        "if ls; then {}; fi",
-        "ls | {}",
-        "! {}",
-    ] {
-        let wrapped = WRITES.iter().map(|line| wrapping.replace("{}", line));
-        let passed: Vec<String> = wrapped.filter(|line| guard::only_reads(line).is_ok()).collect();
-        assert!(passed.is_empty(), "{passed:#?}");
+    fn git(&self, arguments: &str) {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(format!("git {arguments}")).current_dir(self.at("project"));
+        let ran = command.env("HOME", self.at("user")).output().unwrap();
+        assert!(ran.status.success(), "{ran:?}");
     }
-    let world = planning::awaiting();
-    for line in WRITES.iter().step_by(12) {
-        assert!(refusal(&world, line).is_some(), "{line}");
+
+    /// The command line of the client for a line of the model.
+    fn clients(&self, line: &str, folder_file: &Path) -> String {
+        let quoted = ralph_core::shell::quoted(line);
+        let lines = self.at("lines.sh");
+        format!(". {} && eval {quoted} && pwd -P >| {}", lines.display(), folder_file.display())
+    }
+
+    /// Runs a line as the client does.
+    fn run(&self, shell: &str, line: &str) -> Output {
+        let mut command = Command::new(shell);
+        command.arg("-c").arg(self.clients(line, &self.at("cwd"))).current_dir(self.at("project"));
+        command.env("HOME", self.at("user")).env("TMPDIR", self.folder.path()).stdin(Stdio::null());
+        command.output().unwrap()
     }
 }
 
-/// Lines that were written without a look at the lists above.
-#[test]
-fn no_line_of_a_second_list_of_changes_passes_the_wall() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/changing.txt");
+fn shells() -> impl Iterator<Item = &'static str> {
+    let is_there = |shell: &&str| Command::new(shell).args(["-c", ":"]).status().is_ok();
+    ["bash", "zsh"].into_iter().filter(is_there)
+}
+
+/// The lines of a file, `⏎` for a line break.
+fn lines_of(file: &str) -> Vec<String> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(file);
     let text = fs::read_to_string(file).unwrap();
     let is_line = |line: &&str| !line.is_empty() && !line.starts_with("# ");
-    let all: Vec<String> =
-        text.lines().filter(is_line).map(|line| line.replace('⏎', "\n")).collect();
-    assert!(all.len() > 2000, "{}", all.len());
-    let passed: Vec<&String> = all.iter().filter(|line| guard::only_reads(line).is_ok()).collect();
-    assert!(passed.is_empty(), "{passed:#?}");
-
-    let world = planning::awaiting();
-    for line in all.iter().step_by(all.len() / 30) {
-        assert!(refusal(&world, line).is_some(), "{line}");
-    }
+    text.lines().filter(is_line).map(|line| line.replace('⏎', "\n")).collect()
 }
 
-/// A folder of a clone may be a repository of its own without a `.git`, and its monitor a program of anybody's.
-#[test]
-fn git_runs_in_the_projects_own_repository_only() {
-    let mut world = planning::awaiting();
-    let sub = world.project().join("sub");
-    world.write("src/deep/a", "x");
-    world.git("init -q --bare sub");
-    let marker = world.root().join("monitor-ran");
-    let monitor = format!(
-        "\tfsmonitor = \"touch {}; false\"\n\tworktree = .\n\tbare = false\n",
-        marker.display()
-    );
-    let config =
-        fs::read_to_string(sub.join("config")).unwrap().replace("\tbare = true\n", &monitor);
-    fs::write(sub.join("config"), config).unwrap();
-    for line in [
-        "git -C sub status",
-        "cd sub && git status",
-        "(cd ./sub; git status)",
-        "git -C src -C ../sub status",
-        "cd src; cd ../sub; git status",
-        "pushd sub && git status",
-        "bash -c 'cd sub; git status'",
-        "for d in src sub; do git -C \"$d\" status; done",
-        "cd s*b && git status",
-        "cd \"$x\" && git status",
-        "ls -d sub | xargs -I{} git -C {} status",
-        "find . -name sub -exec git -C {} status \\;",
-        "git -C /tmp status",
-        "git -C \"$(echo sub)\" status",
-    ] {
-        let refused = refusal(&world, line);
-        assert!(refused.is_some(), "{line}");
+/// Lines of zsh, of programs that a clone brings along, and of system calls that no file names.
+const LEAKS: &[&str] = &[
+    "x=-delete; find . $=x",
+    "printf '%d' 'path[$(touch M)]'",
+    "read -t 'path[$(touch M)]' < a",
+    "[ -t 'path[$(touch M)]' ]",
+    "for V in 'x[$(touch M)]'; do (( $V )); done",
+    "cargo --version; rustc --version",
+    "git status; git diff; git blame a; git log -p; git evil",
+    "tox --version; make -n; make",
+    "rm -rf ~ /tmp/* . ..",
+    "(sleep 0.1; touch M) & disown; sleep 0.3",
+    "setsid sh -c 'touch M'; nohup touch M",
+    "exec 9>>a; echo x >&9",
+    "exec 9<a; python3 -c \"import os; os.truncate('/proc/self/fd/9', 0)\"",
+    "ln a \"$TMPDIR/a\" && echo x > \"$TMPDIR/a\"",
+    "ln -s \"$PWD/a\" \"$TMPDIR/l\"; echo x > \"$TMPDIR/l\"",
+    "mv a \"$TMPDIR\"; cp -r . \"$TMPDIR/all\"; mv \"$TMPDIR/all\" new",
+    "mknod \"$TMPDIR/d\" b 8 0; dd if=/dev/zero of=\"$TMPDIR/d\" count=1",
+    "unshare -r sh -c 'mount -t tmpfs none .; touch M'",
+    "kill -9 $PPID; kill -STOP 1",
+    "python3 -c \"import os; os.chmod('a', 0o777)\"",
+    "python3 -c \"import os; os.utime('a', (1, 1))\"",
+    "python3 -c \"import os; os.setxattr('a', 'user.x', b'1')\"",
+    "python3 -c \"import os; os.chown('a', 1, 1)\"",
+    "python3 -c \"import os; os.open('a', os.O_RDONLY | os.O_TRUNC)\"",
+    "python3 -c \"import os; os.truncate('a', 0)\"",
+    "python3 -c \"import os; os.mkfifo('M'); os.mknod('N')\"",
+    "python3 -c \"import fcntl; fcntl.ioctl(open('a'), 0x40086602, b'\\0' * 8)\"",
+    "python3 -c \"import ctypes; print(ctypes.CDLL(None).syscall(452, -100, b'a', 0o777, 0))\"",
+    "perl -e 'chmod 0777, \"a\"; utime 1, 1, \"a\"; unlink \"a\"; syslog(1)'",
+    "bwrap --bind / / touch M",
+    "chattr +i a; setfacl -m u:1:rwx a; touch -d 2000-01-01 a",
+    "truncate -s 0 a; : > a; cat b > a; tee a < b; sed -i s/a/b/ a; dd of=a if=b",
+    "RALPH_WALL=$$; . ./lines.sh; touch M",
+    "env -u RALPH_WALL sh -c 'touch M'; env -i touch M",
+];
+
+/// Runs scripts one after another in a namespace where each folder is covered by an overlay, and names the
+/// first that changed something.
+const DRIVER: &str = r#"
+scripts=$1 project=$2 shells=$3 seconds=$4 options=$5
+mount -t tmpfs none /run && mkdir /run/up /run/work /run/t || exit 77
+for folder in /*; do
+  [ -d "$folder" ] && [ ! -L "$folder" ] || continue
+  case $folder in /proc|/sys|/dev|/run) continue;; esac
+  if cut -d ' ' -f 5 /proc/self/mountinfo | grep -q "^$folder\(/\|$\)"; then continue; fi
+  mkdir "/run/up$folder" "/run/work$folder"
+  mount -t overlay -o "lowerdir=$folder,upperdir=/run/up$folder,workdir=/run/work$folder$options" none "$folder" || exit 77
+done
+[ -d "/run/up${project%%/*}" ] && mount -t proc none /proc || exit 77
+cd "$project" || exit 77
+for script in "$scripts"/*; do
+  for shell in $shells; do
+    timeout -k 1 "$seconds" "$shell" -c "$(cat "$script")" < /dev/null > /dev/null 2>&1
+    changed=$(find /run/up -mindepth 2 | head -n 3)
+    if [ -n "$changed" ]; then echo "$shell $script: $changed"; tail -n +1 "$script"; exit 1; fi
+  done
+done
+echo all ran
+"#;
+
+/// Runs lines in both shells and expects that nothing changes.
+#[track_caller]
+fn check(lines: &[String], landlock: &str) {
+    let walled = Walled::new();
+    walled.plant();
+    fs::create_dir(walled.at("scripts")).unwrap();
+    for (n, line) in lines.iter().enumerate() {
+        fs::write(
+            walled.at("scripts").join(format!("{n:04}")),
+            walled.clients(line, Path::new("/run/t/cwd")),
+        )
+        .unwrap();
     }
-    for line in [
-        "git status",
-        "git -C src log -1",
-        "git -C src/deep log -1",
-        "cd src && git log -1",
-        "cd \"$(git rev-parse --show-toplevel)\" && git status",
-        "cd sub && ls",
-    ] {
-        assert_eq!(refusal(&world, line), None, "{line}");
+    let is_root = rustix::process::getuid().is_root();
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--pid", "--fork", "--kill-child"]);
+    if !is_root {
+        command.arg("--map-root-user");
     }
-    world.cwd = sub.clone();
+    command.args(["sh", "-c", DRIVER, "sh"]).arg(walled.at("scripts")).arg(walled.at("project"));
+    command.arg(shells().collect::<Vec<_>>().join(" ")).arg(if is_proof() { "4" } else { "1" });
+    command.arg(if is_root { "" } else { ",userxattr" });
+    command
+        .env("HOME", walled.at("user"))
+        .env("TMPDIR", "/run/t")
+        .env("RALPH_TEST_LANDLOCK", landlock);
+    let Ok(ran) = command.stdin(Stdio::null()).output() else {
+        return eprintln!("no `unshare` here");
+    };
+    let said = String::from_utf8_lossy(&ran.stdout);
+    if ran.status.code() == Some(77) {
+        return eprintln!("no overlay can be mounted here: {ran:?}");
+    }
     assert!(
-        refusal(&world, "git status").is_some(),
-        "the conversation went into the folder before"
+        ran.status.success() && said.ends_with("all ran\n"),
+        "{said}{}",
+        String::from_utf8_lossy(&ran.stderr)
     );
-    assert_eq!(refusal(&world, "ls"), None);
-    assert!(!marker.exists());
+}
 
-    // The monitor is a real one: it runs where nobody refuses.
-    run_in(&sub, "git status");
-    assert!(marker.exists());
+fn leaks() -> Vec<String> {
+    LEAKS.iter().map(|line| (*line).to_owned()).collect()
 }
 
 #[test]
-fn in_a_loop_a_line_that_cannot_be_read_exactly_is_refused() {
-    let world = World::looping("");
-    for (line, says) in [
-        ("echo `ls # x`", "backticks"),
-        ("echo `echo '`; ralph cancel; echo `'`", "person"),
-        ("cat <<E `ls`\nx", "backticks"),
-        ("if true; then", "syntax"),
-        ("echo `echo \\`ralph cancel\\``", "person"),
-        ("cat `echo \"\\$(ralph cancel)\"`", "person"),
-        ("echo \"`echo \\\"\\$(ralph cancel)\\\"`\"", "person"),
-    ] {
-        let refused = refusal(&world, line).unwrap_or_default();
-        assert!(refused.contains(says), "{line}: {refused}");
+fn no_line_behind_the_wall_changes_anything() {
+    let all = lines_of("changing.txt");
+    assert!(all.len() > 2000, "{}", all.len());
+    check(&[leaks(), sample(all, 16)].concat(), "");
+}
+
+#[test]
+fn an_older_landlock_lets_no_more_through() {
+    for landlock in ["1", "3", "4"] {
+        check(&leaks(), landlock);
     }
-    for line in [
-        "git commit -qm \"$(cat <<'E'\nIt's `x`\nE\n)\"",
-        "echo `date`",
-        "grep -n '```' README.md",
-        "cat > a.md <<'E'\n```sh\nls `pwd`\n```\nE\n",
-        "python3 - <<'E'\nprint('`')\nE\n",
-    ] {
-        assert_eq!(refusal(&world, line), None, "{line}");
+}
+
+#[test]
+fn a_line_that_only_reads_prints_behind_the_wall_what_it_prints_outside() {
+    const READERS: [&str; 14] = [
+        "cat", "ls", "grep", "head", "tail", "wc", "sort", "cut", "uniq", "sed", "awk", "git",
+        "find", "stat",
+    ];
+    let all = ["everyday/tldr.txt", "everyday/work.txt"].map(lines_of).concat();
+    let reads = |line: &String| {
+        READERS.contains(&line.split(' ').next().unwrap_or_default())
+            && !line.contains("-f ")
+            && !line.contains("find /")
+    };
+    let reads: Vec<String> = all.into_iter().filter(reads).collect();
+    assert!(reads.len() > 200, "{}", reads.len());
+    let walled = Walled::new();
+    let flag = walled.at("home/walls/s");
+    let text = fs::read(&flag).unwrap();
+    for line in sample(reads, 8) {
+        for shell in shells() {
+            let within =
+                walled.run(shell, &format!("timeout 3 sh -c {}", ralph_core::shell::quoted(&line)));
+            fs::remove_file(&flag).unwrap();
+            let outside =
+                walled.run(shell, &format!("timeout 3 sh -c {}", ralph_core::shell::quoted(&line)));
+            fs::write(&flag, &text).unwrap();
+            assert_eq!(
+                (within.status.code(), String::from_utf8_lossy(&within.stdout)),
+                (outside.status.code(), String::from_utf8_lossy(&outside.stdout)),
+                "{line}: {within:?}"
+            );
+        }
     }
+}
+
+#[test]
+fn a_command_behind_the_wall_has_a_folder_of_its_own_and_keeps_the_clients_folder() {
+    let walled = Walled::new();
+    for shell in shells() {
+        let ran = walled.run(
+            shell,
+            "cd sub; echo \"$TMPDIR\"; cat > \"$TMPDIR/x\" <<E\nheredoc\nE\ncat \"$TMPDIR/x\"",
+        );
+        let said = String::from_utf8(ran.stdout.clone()).unwrap();
+        let private = walled.folder.path().canonicalize().unwrap().join("ralph-wall-s");
+        assert_eq!(said, format!("{}\nheredoc\n", private.display()), "{ran:?}");
+        let folder = fs::read_to_string(walled.at("cwd")).unwrap();
+        assert!(folder.trim_end().ends_with("/project/sub"), "{folder}");
+        let mode = fs::metadata(private).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+    }
+}
+
+#[test]
+fn nothing_is_reached_by_a_socket() {
+    let walled = Walled::new();
+    for socket in ["AF_INET", "AF_INET6", "AF_UNIX", "AF_NETLINK"] {
+        let ran = walled
+            .run("bash", &format!("python3 -c 'import socket; socket.socket(socket.{socket})'"));
+        assert!(!ran.status.success(), "{socket}: {ran:?}");
+    }
+    let pair = |kind| {
+        format!("python3 -c 'import socket; socket.socketpair(socket.AF_UNIX, socket.{kind})'")
+    };
+    assert!(walled.run("bash", &pair("SOCK_STREAM")).status.success());
+    assert!(!walled.run("bash", &pair("SOCK_DGRAM")).status.success());
+}
+
+/// The flag is what a kill can leave behind; the loop decides.
+#[test]
+fn a_flag_of_no_loop_is_removed_by_the_next_command() {
+    let walled = Walled::new();
+    fs::create_dir(walled.folder.path().join("ralph-wall-s")).unwrap();
+    fs::remove_file(walled.at("home/manifest/s")).unwrap();
+    let ran = walled.run("bash", "touch made; echo $RALPH_WALL $$");
+    let said = String::from_utf8(ran.stdout.clone()).unwrap();
+    let ids: Vec<&str> = said.split_whitespace().collect();
+    assert!(ids.len() == 2 && ids[0] == ids[1], "{ran:?}");
+    assert!(walled.at("project/made").exists());
+    assert!(!walled.at("home/walls/s").exists());
+    assert!(!walled.folder.path().join("ralph-wall-s").exists());
+}
+
+#[test]
+fn a_command_that_cannot_be_bounded_does_not_run() {
+    let walled = Walled::new();
+    // A folder of anybody's stands where the private one would be.
+    fs::create_dir(walled.folder.path().join("ralph-wall-s")).unwrap();
+    for shell in shells() {
+        let ran = walled.run(shell, "touch made");
+        assert_eq!(ran.status.code(), Some(126), "{ran:?}");
+        assert!(String::from_utf8_lossy(&ran.stderr).contains("cannot be bounded"), "{ran:?}");
+    }
+    fs::write(
+        walled.at("lines.sh"),
+        wall::line(walled.at("home/walls/s").to_str().unwrap(), "/nowhere"),
+    )
+    .unwrap();
+    for shell in shells() {
+        assert!(!walled.run(shell, "touch made").status.success());
+    }
+    assert!(!walled.at("project/made").exists());
 }

@@ -1,9 +1,9 @@
 //! Decides whether a tool may run now: one function, one table.
 //!
 //! The loop protects itself against a mistaken agent, not against a hostile one with a shell: a
-//! command line that cannot be analysed runs, unless its bare text names a protected place or a
-//! refused command. Consensus planning guards a decision of the user: until it is made, a call that
-//! is not known to be read-only is refused.
+//! command line is refused only if its text names a protected place. Consensus planning guards a decision
+//! of the user: until it is made, commands run behind the wall, and a call that is not known to be
+//! read-only is refused.
 
 pub mod blocked;
 pub mod human_only;
@@ -12,12 +12,10 @@ pub mod speaker;
 pub mod unreadable;
 
 mod bash;
-mod bash_readonly;
-mod brought;
-mod elsewhere;
 mod fields;
 mod orchestration_gate;
 mod places;
+mod plain_readers;
 mod ralph_command;
 mod ralplan_gate;
 mod record;
@@ -28,8 +26,6 @@ use crate::state::Mode;
 use serde::{Deserialize, Serialize};
 use tools::ToolEffect;
 
-pub use brought::{Brought, may_matter, patched, run_by};
-pub use elsewhere::git_folders;
 pub use orchestration_gate::{OrchestrationGate, is_own_work};
 pub use places::{ProtectedPaths, Skill, may_be_executable};
 pub use ralplan_gate::PlanGate;
@@ -44,8 +40,6 @@ pub struct Situation<'a> {
     pub standing: LoopActivity,
     pub agent: Caller<'a>,
     pub session_id: &'a str,
-    /// What the loop's own commands may be about, as far as the caller knows.
-    pub own: own_loop::ModelsOwn<'a>,
     pub places: &'a ProtectedPaths,
     /// The state of consensus planning in a `ralplan` loop. If it is `None`, that mode is treated
     /// like any other, so a caller that finds no planning state must refuse the call itself.
@@ -119,8 +113,6 @@ pub enum Rule {
     RefusedCommand,
     /// A truncated command line.
     CutCommand,
-    /// A complete command line that Ralph cannot parse exactly.
-    UnreadableCommand,
 }
 
 impl Rule {
@@ -139,7 +131,6 @@ impl Rule {
             Rule::Artefact => "artefact",
             Rule::RefusedCommand => "refused_command",
             Rule::CutCommand => "cut_command",
-            Rule::UnreadableCommand => "unreadable_command",
         }
     }
 }
@@ -181,7 +172,7 @@ use Cell::{
 
 /// Gate × tool. A loop in any mode without a gate uses the first column.
 #[rustfmt::skip]
-const TABLE: [(Rule, [Cell; 5]); 12] = [
+const TABLE: [(Rule, [Cell; 5]); 11] = [
     //                      any other           until the verdict   awaiting the person orchestrated, main  orchestrated, agent
     (Rule::Question,       [DeniedWhileRunning, DeniedWhileLive,    OnlyGatesQuestion,  DeniedWhileRunning, DeniedWhileRunning]),
     (Rule::EnterPlan,      [DeniedWhileRunning, Allowed,            DeniedWhileLive,    DeniedWhileRunning, DeniedWhileRunning]),
@@ -194,16 +185,10 @@ const TABLE: [(Rule, [Cell; 5]); 12] = [
     (Rule::ProtectedPlace, [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
     (Rule::RefusedCommand, [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
     (Rule::CutCommand,     [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
-    (Rule::UnreadableCommand, [DeniedWhileLive, DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
 ];
 
-/// Whether a command line is read-only, whatever its variables, files and commands contain.
-///
-/// # Errors
-/// Returns why the command may write, in words.
-pub fn only_reads(line: &str) -> Result<(), String> {
-    bash_readonly::only_reads(line).map_err(|why| why.says())
-}
+/// A row of the table, with the text of its denial.
+type RuleHit = (Rule, String);
 
 /// Decides whether this tool may run now.
 pub fn decide(situation: &Situation<'_>, call: &ToolCall<'_>) -> Ruling {
@@ -242,50 +227,18 @@ fn is_judged_by_fields(tool: &str) -> bool {
         || tools::find(tool).does == ToolEffect::Runs && tool != "Bash"
 }
 
-/// What a caller with disk access must look up for [`ProtectedPaths::links`] and
-/// [`ProtectedPaths::brought`].
-#[derive(Debug, Default)]
-pub struct PathsToResolve {
-    /// Absolute paths whose symbolic links must be resolved.
-    pub paths: Vec<String>,
-    /// Absolute paths of folders that the call would move or copy as a whole.
-    pub folders: Vec<String>,
-    /// Absolute paths of patches that the call would apply.
-    pub patches: Vec<String>,
-}
-
-/// What must be read from the disk before this call is decided.
-pub fn wanted(call: &ToolCall<'_>, places: &ProtectedPaths) -> PathsToResolve {
-    match tools::find(call.tool).does {
-        ToolEffect::Runs => call
-            .input
-            .command
-            .as_deref()
-            .map_or_else(PathsToResolve::default, |line| bash::wanted(line, places, call.cwd)),
-        ToolEffect::Acts => {
-            let paths = fields::paths(call, places);
-            let absolute = |path: &String| places.absolute(path, call.cwd);
-            let mut wanted = PathsToResolve {
-                paths: paths.iter().map(absolute).collect(),
-                ..PathsToResolve::default()
-            };
-            for line in fields::lines(call) {
-                let more = bash::wanted(&line, places, call.cwd);
-                wanted.paths.extend(more.paths);
-                wanted.folders.extend(more.folders);
-                wanted.patches.extend(more.patches);
-            }
-            wanted.paths.truncate(MOST_PATHS);
-            wanted
-        }
+/// The absolute paths of this call whose symbolic links must be resolved before it is decided.
+pub fn paths_to_resolve(call: &ToolCall<'_>, places: &ProtectedPaths) -> Vec<String> {
+    let paths = match tools::find(call.tool).does {
+        ToolEffect::Acts => fields::paths(call, places),
         // The client may take `..` away before it opens the file, where the kernel follows links first.
         ToolEffect::Edits => {
             let path = call.input.path().filter(|path| path.contains(".."));
-            let paths = path.map(|path| places.absolute(path, call.cwd)).into_iter().collect();
-            PathsToResolve { paths, ..PathsToResolve::default() }
+            path.map(str::to_owned).into_iter().collect()
         }
-        _ => PathsToResolve::default(),
-    }
+        _ => Vec::new(),
+    };
+    paths.iter().take(MOST_PATHS).map(|path| places.absolute(path, call.cwd)).collect()
 }
 
 /// How many paths of one call are resolved.
@@ -327,8 +280,7 @@ fn denied(
         }
         (cell, Some(gate), _) => match rule {
             Rule::ProtectedPlace | Rule::RefusedCommand => Some(reason),
-            Rule::CutCommand => Some(ralplan_gate::cut(&gate)),
-            Rule::Skill if fields::is_borrowed(situation, call) => {
+            Rule::Skill if fields::runs_outside(situation, &gate) => {
                 Some(ralplan_gate::foreign_skill(&gate))
             }
             _ => ralplan_gate::check(cell, &gate, situation.agent, call).err(),
@@ -338,14 +290,11 @@ fn denied(
 
 /// True for rows whose denial has the same text in every mode.
 fn is_everywheres(rule: Rule) -> bool {
-    matches!(
-        rule,
-        Rule::ProtectedPlace | Rule::RefusedCommand | Rule::CutCommand | Rule::UnreadableCommand
-    )
+    matches!(rule, Rule::ProtectedPlace | Rule::RefusedCommand | Rule::CutCommand)
 }
 
 /// The row that matches a call, with the text of its denial.
-fn touched(situation: &Situation<'_>, call: &ToolCall<'_>) -> Option<(Rule, String)> {
+fn touched(situation: &Situation<'_>, call: &ToolCall<'_>) -> Option<RuleHit> {
     let carried = || fields::row(situation, call);
     match tools::find(call.tool).does {
         ToolEffect::Looks => None,
@@ -354,26 +303,27 @@ fn touched(situation: &Situation<'_>, call: &ToolCall<'_>) -> Option<(Rule, Stri
         ToolEffect::LeavesPlan => Some((Rule::ExitPlan, String::new())),
         ToolEffect::Calls => Some(carried().unwrap_or((Rule::Agent, String::new()))),
         ToolEffect::Edits => Some(edited(situation, call)),
-        // The plan gate parses only the command lines of Bash.
-        ToolEffect::Runs if call.tool != "Bash" && situation.ralplan.is_some() => {
-            Some((Rule::OtherTool, String::new()))
-        }
+        // A planning asks for the wall, not for the text.
+        ToolEffect::Runs if situation.ralplan.is_some() => Some(match call.tool {
+            "Bash" | "Monitor" => (Rule::Mutation, String::new()),
+            _ => (Rule::OtherTool, String::new()),
+        }),
         ToolEffect::Runs => Some(match bash::row(situation, call) {
             (Rule::Mutation, reason) if call.tool != "Bash" => {
                 carried().unwrap_or((Rule::Mutation, reason))
             }
             row => row,
         }),
-        ToolEffect::Loads => Some(
-            fields::skill(situation, call).or_else(carried).unwrap_or((Rule::Skill, String::new())),
-        ),
+        ToolEffect::Loads => {
+            Some(fields::skill(call).or_else(carried).unwrap_or((Rule::Skill, String::new())))
+        }
         // Before consent no such tool runs, whatever its input is.
         ToolEffect::Acts if situation.ralplan.is_some() => Some((Rule::OtherTool, String::new())),
         ToolEffect::Acts => Some(carried().unwrap_or((Rule::OtherTool, String::new()))),
     }
 }
 
-fn edited(situation: &Situation<'_>, call: &ToolCall<'_>) -> (Rule, String) {
+fn edited(situation: &Situation<'_>, call: &ToolCall<'_>) -> RuleHit {
     if let Some(judged) = situation.session.and_then(|gate| gate.artefact) {
         return (Rule::Artefact, judged.err().unwrap_or_default().to_owned());
     }

@@ -1,470 +1,495 @@
-//! Finds every simple command that a Bash command line may run, without running it.
+//! Splits a command line into commands and words, as far as that needs no shell.
 //!
-//! It over-reads on purpose: both branches of an `if`, the body of a function that is never called,
-//! and the script inside `bash -c '…'` or `$(…)` all count as run. It never guesses what the text
-//! does not show (a script from the network, a computed command name): [`Reading::opaque`] lists
-//! such parts with a reason, and the calling rule decides what that means.
+//! It knows quotes, the operators between commands, groups and redirections. What it does not know (a
+//! condition, a loop, a function, a here-document, an open quote) makes the line unreadable as a whole: no
+//! rule may guess what such a line does.
 
-pub mod line;
 pub mod programs;
 pub mod vacuous;
-
-mod backticks;
-mod bounds;
-mod unwrap;
-mod word;
-
-use rable::{ListOperator, Node, NodeKind};
-use std::collections::HashMap;
-
-pub(crate) use backticks::{BACKTICK, restored};
-pub use word::{ONE, STAR, ShellWord, UNKNOWN, is_computed};
-
-/// Longer texts are not read at all.
-pub const LONGEST: usize = 64 * 1024;
-/// How deep scripts may nest (`bash -c "bash -c …"`).
-const DEEPEST: usize = 6;
-
-/// Limit on the total work, roughly in bytes read: loops, variables and nested scripts multiply it.
-const MOST_WORK: usize = 1 << 21;
-
-/// `for x in …` is read once per value, up to this many values.
-const MOST_ROUNDS: usize = 16;
 
 /// Quotes a word for a shell.
 pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// What is known about a command line.
-#[derive(Debug, Default)]
-pub struct Reading {
-    /// Every simple command that it may run, in text order.
-    pub commands: Vec<Simple>,
-    /// Why there may be more commands; empty if the command line is fully known.
-    pub opaque: Vec<Opaque>,
+/// Longer lines are not read.
+pub const LONGEST: usize = 64 << 10;
+/// Deeper ones neither.
+const DEEPEST: usize = 32;
+
+/// Commands joined by operators.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct List {
+    /// Each pipeline with the operator after it.
+    pub pipelines: Vec<(Pipeline, Join)>,
 }
 
-/// Why a command line, or a part of it, cannot be read.
+/// What stands between a pipeline and the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Join {
+    And,
+    Or,
+    /// `;`, a line break, or the end.
+    Then,
+    Background,
+}
+
+/// Commands that hand their output on.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pipeline {
+    /// True after `!`.
+    pub negated: bool,
+    pub commands: Vec<Command>,
+}
+
+/// One command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Opaque {
-    /// Longer than [`LONGEST`] bytes, or more work than the limit.
-    TooLong,
-    /// Nested too deeply.
-    TooDeep,
-    /// The parser rejected it.
-    Syntax(String),
-    /// Backticks whose content cannot be determined exactly.
-    Backticks,
-    /// The command name is computed at run time.
-    DynamicName,
-    /// A shell runs a script that is computed at run time.
-    DynamicScript,
-    /// A shell reads its script from a command or a file.
-    PipedScript,
+pub enum Command {
+    Simple(Simple),
+    /// `( … )` or `{ …; }`.
+    Group(List),
 }
 
-/// One command with its words, without wrappers such as `sudo` or `env`.
-#[derive(Debug, Clone, Default)]
+/// A program with its arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Simple {
-    /// Variables set for this command, or in the shell if there are no words.
-    pub assignments: Vec<(String, ShellWord)>,
-    /// Variables removed for this command: `env -u NAME`; `*` for `env -i`.
-    pub removed: Vec<String>,
-    /// The command name and its arguments.
-    pub words: Vec<ShellWord>,
-    /// Files of its redirections.
-    pub redirects: Vec<Redirect>,
-    /// Number of the pipeline; all commands of one pipeline share it.
-    pub pipeline: usize,
-    /// True if more arguments come from earlier commands in the pipeline (`xargs`).
-    pub fed: bool,
-    /// True if some of its words are the output of the commands just before it.
-    pub fed_by_words: bool,
-    /// The text of its here-document or here-string, or of a literal pipe, if it is literal.
-    pub input: Option<String>,
+    pub words: Vec<Word>,
+    /// True if its output goes to a file other than `/dev/null`.
+    pub writes: bool,
+}
+
+/// One word without its quotes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Word {
+    /// What the shell computes stands as it is written.
+    pub text: String,
+    /// True if the shell computes a part of it: a variable, the output of a command.
+    pub computed: bool,
+    /// True if it has quotes, so that it is no operator, no assignment and no keyword.
+    pub quoted: bool,
+    /// The command lines of its `$(…)` and backticks.
+    pub inner: Vec<String>,
 }
 
 impl Simple {
-    /// The command name without its folder; marks replace the parts that are not literal.
-    pub fn base(&self) -> &str {
-        let name = self.words.first().map_or("", |word| word.text.as_str());
+    /// The words after the assignments in front of the program.
+    pub fn program(&self) -> &[Word] {
+        let n = self.words.iter().take_while(|word| word.is_assignment()).count();
+        &self.words[n..]
+    }
+
+    /// The program's name without its folder.
+    pub fn name(&self) -> &str {
+        let name = self.program().first().map_or("", |word| word.text.as_str());
         name.rsplit('/').next().unwrap_or(name)
     }
 
-    /// The command name without its folder; `None` if it is computed or missing.
-    pub fn name(&self) -> Option<&str> {
-        let base = self.base();
-        (!base.is_empty() && !base.contains([UNKNOWN, STAR, ONE])).then_some(base)
+    pub fn arguments(&self) -> &[Word] {
+        self.program().get(1..).unwrap_or_default()
     }
 
-    /// The words after the command name.
-    pub fn arguments(&self) -> &[ShellWord] {
-        self.words.get(1..).unwrap_or_default()
+    /// True if no word depends on what the shell computes.
+    pub fn is_plain(&self) -> bool {
+        self.words.iter().all(|word| !word.computed)
     }
 }
 
-/// A redirection to or from a file.
-#[derive(Debug, Clone)]
-pub struct Redirect {
-    /// True if it may change the file.
-    pub writes: bool,
-    pub target: ShellWord,
+impl Word {
+    fn is_assignment(&self) -> bool {
+        let name = self.text.split_once('=').map_or("", |(name, _)| name.trim_end_matches('+'));
+        !name.is_empty()
+            && !name.starts_with(|letter: char| letter.is_ascii_digit())
+            && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+    }
 }
 
-/// Reads a command line. `known` holds variables whose values are known beforehand; literal
-/// assignments in the command line add to them.
-pub fn read(command: &str, known: &[(&str, &str)]) -> Reading {
-    let mut reader = ShellReader::default();
-    for (name, value) in known {
-        reader.variables.insert((*name).to_owned(), ShellWord::plain(&word::without_marks(value)));
+impl List {
+    /// Every program that the list may start, in order, also within groups and `$(…)`; `None` if there is
+    /// one that cannot be read.
+    pub fn programs(&self) -> Option<Vec<Simple>> {
+        let mut found = Vec::new();
+        for command in self.pipelines.iter().flat_map(|(pipeline, _)| &pipeline.commands) {
+            match command {
+                Command::Group(list) => found.extend(list.programs()?),
+                Command::Simple(simple) => {
+                    for inner in simple.words.iter().flat_map(|word| &word.inner) {
+                        found.extend(read(inner)?.programs()?);
+                    }
+                    found.push(simple.clone());
+                }
+            }
+        }
+        Some(found)
     }
-    reader.script(&word::without_marks(command));
-    reader.reading
 }
 
-/// Parses a command line that is short and shallow enough. The tree has no backticks: see
-/// [`backticks`].
-pub(crate) fn parsed(text: &str) -> Result<Vec<Node>, Opaque> {
-    if text.len() > LONGEST {
-        return Err(Opaque::TooLong);
+/// Reads a line; `None` if it holds something that is not known.
+pub fn read(line: &str) -> Option<List> {
+    if line.len() > LONGEST {
+        return None;
     }
-    let text = backticks::rewritten(text).ok_or(Opaque::Backticks)?;
-    if !bounds::is_shallow(&text) {
-        return Err(Opaque::TooDeep);
-    }
-    rable::parse(&text, true).map_err(|error| Opaque::Syntax(error.to_string()))
+    let mut reader = LineReader { rest: line, depth: 0 };
+    let list = reader.list(None)?;
+    reader.rest.is_empty().then_some(list)
 }
 
-#[derive(Default)]
-struct ShellReader {
-    reading: Reading,
-    variables: HashMap<String, ShellWord>,
-    aliases: HashMap<String, String>,
+/// Every program that a line may start; `None` if that cannot be read.
+pub fn programs(line: &str) -> Option<Vec<Simple>> {
+    read(line)?.programs()
+}
 
+const KEYWORDS: [&str; 17] = [
+    "if", "then", "elif", "else", "fi", "while", "until", "for", "select", "case", "esac", "do",
+    "done", "function", "coproc", "[[", "((",
+];
+
+struct LineReader<'a> {
+    rest: &'a str,
     depth: usize,
-    pipelines: usize,
-    spent: usize,
 }
 
-/// What a command reads from standard input.
-#[derive(Clone)]
-enum Stdin {
-    /// The terminal, nothing, or a file: no script that is part of the command line.
-    Inherited,
-    /// Text in the command line.
-    Literal(String),
-    /// Text computed at run time.
-    Computed,
-}
+impl LineReader<'_> {
+    fn skip(&mut self, n: usize) {
+        self.rest = &self.rest[n..];
+    }
 
-impl ShellReader {
-    fn script(&mut self, text: &str) {
-        if self.depth >= DEEPEST {
-            return self.opaque(Opaque::TooDeep);
+    fn take(&mut self, text: &str) -> bool {
+        let is_next = self.rest.starts_with(text);
+        if is_next {
+            self.skip(text.len());
         }
-        if !self.spend(64 + text.len()) {
-            return self.opaque(Opaque::TooLong);
+        is_next
+    }
+
+    /// Skips blanks, continued lines and comments.
+    fn blanks(&mut self) {
+        loop {
+            let rest = self.rest.trim_start_matches([' ', '\t']);
+            let rest = rest.strip_prefix("\\\n").unwrap_or(rest);
+            let rest = if rest.starts_with('#') {
+                &rest[rest.find('\n').unwrap_or(rest.len())..]
+            } else {
+                rest
+            };
+            if rest.len() == self.rest.len() {
+                return;
+            }
+            self.rest = rest;
         }
+    }
+
+    fn list(&mut self, end: Option<&str>) -> Option<List> {
         self.depth += 1;
-        match parsed(text) {
-            Ok(nodes) => nodes.iter().for_each(|node| self.node(node, &Stdin::Inherited)),
-            Err(why) => self.opaque(why),
+        if self.depth > DEEPEST {
+            return None;
+        }
+        let mut list = List::default();
+        loop {
+            self.blanks();
+            if self.take(";") || self.take("\n") {
+                continue;
+            }
+            if self.rest.is_empty() || end.is_some_and(|end| self.rest.starts_with(end)) {
+                break;
+            }
+            let pipeline = self.pipeline()?;
+            let join = self.join();
+            list.pipelines.push((pipeline, join));
         }
         self.depth -= 1;
+        Some(list)
     }
 
-    /// False if this would exceed the work limit of a command line.
-    fn spend(&mut self, work: usize) -> bool {
-        self.spent += work;
-        self.spent <= MOST_WORK
-    }
-
-    fn opaque(&mut self, why: Opaque) {
-        if !self.reading.opaque.contains(&why) {
-            self.reading.opaque.push(why);
+    fn join(&mut self) -> Join {
+        self.blanks();
+        match () {
+            () if self.take("&&") => Join::And,
+            () if self.take("||") => Join::Or,
+            () if self.take("&") => Join::Background,
+            () => {
+                let _ = self.take(";") || self.take("\n");
+                Join::Then
+            }
         }
     }
 
-    fn nodes(&mut self, nodes: &[Node], stdin: &Stdin) {
-        nodes.iter().for_each(|node| self.node(node, stdin));
-    }
-
-    fn node(&mut self, node: &Node, stdin: &Stdin) {
-        use NodeKind as K;
-        if !self.spend(16) {
-            return self.opaque(Opaque::TooLong);
-        }
-
-        match &node.kind {
-            K::Command { assignments, words, redirects } => {
-                self.pipelines += 1;
-                let pipeline = self.pipelines;
-                self.command(assignments, words, redirects, stdin, pipeline);
+    fn pipeline(&mut self) -> Option<Pipeline> {
+        let mut pipeline = Pipeline::default();
+        loop {
+            self.blanks();
+            while self.rest.starts_with('\n') {
+                self.skip(1);
+                self.blanks();
             }
-            K::Pipeline { commands, .. } => self.pipeline(commands, stdin),
-            K::List { items } => {
-                for item in items {
-                    let background = item.operator == Some(ListOperator::Background);
-                    self.node(&item.command, if background { &Stdin::Inherited } else { stdin });
-                }
+            if self.take("! ") {
+                pipeline.negated = !pipeline.negated;
+                continue;
             }
-            K::If { condition, then_body, else_body, redirects } => {
-                let stdin = &self.redirected(redirects, stdin);
-                self.node(condition, stdin);
-                self.node(then_body, stdin);
-                if let Some(body) = else_body {
-                    self.node(body, stdin);
-                }
+            if self.take("time ") {
+                continue;
             }
-            K::While { condition, body, redirects } | K::Until { condition, body, redirects } => {
-                let stdin = &self.redirected(redirects, stdin);
-                self.node(condition, stdin);
-                self.node(body, stdin);
+            pipeline.commands.push(self.command()?);
+            self.blanks();
+            if self.rest.starts_with("||") || !(self.take("|&") || self.take("|")) {
+                return Some(pipeline);
             }
-            K::For { var, words, body, redirects } | K::Select { var, words, body, redirects } => {
-                let stdin = &self.redirected(redirects, stdin);
-                let values: Vec<ShellWord> =
-                    words.iter().flatten().flat_map(|word| self.expand(word)).collect();
-                let each = 1..=MOST_ROUNDS;
-                let values =
-                    if each.contains(&values.len()) { values } else { vec![ShellWord::unknown()] };
-                for value in values {
-                    self.variables.insert(var.clone(), value);
-                    self.node(body, stdin);
-                }
-            }
-            K::ForArith { init, cond, incr, body, redirects } => {
-                let stdin = &self.redirected(redirects, stdin);
-                [init, cond, incr].into_iter().for_each(|text| self.embedded(text));
-                self.node(body, stdin);
-            }
-            K::Case { word, patterns, redirects } => {
-                let stdin = &self.redirected(redirects, stdin);
-                self.expand(word);
-                for arm in patterns {
-                    arm.patterns.iter().for_each(|pattern| drop(self.expand(pattern)));
-                    if let Some(body) = &arm.body {
-                        self.node(body, stdin);
-                    }
-                }
-            }
-            K::Function { body, .. } => self.node(body, &Stdin::Inherited),
-            K::Subshell { body, redirects } | K::BraceGroup { body, redirects } => {
-                let stdin = &self.redirected(redirects, stdin);
-                self.node(body, stdin);
-            }
-            K::Coproc { command, .. } => self.node(command, stdin),
-            K::Negation { pipeline } | K::Time { pipeline, .. } => self.node(pipeline, stdin),
-            K::CommandSubstitution { command, .. } | K::ProcessSubstitution { command, .. } => {
-                self.node(command, &Stdin::Inherited);
-            }
-            K::ConditionalExpr { body, redirects } => {
-                self.redirected(redirects, stdin);
-                self.node(body, stdin);
-            }
-            K::BinaryTest { left, right, .. } => {
-                self.node(left, stdin);
-                self.node(right, stdin);
-            }
-            K::CondAnd { left, right } | K::CondOr { left, right } => {
-                self.node(left, stdin);
-                self.node(right, stdin);
-            }
-            K::UnaryTest { operand, .. } | K::CondNot { operand } => self.node(operand, stdin),
-            K::CondParen { inner } => self.node(inner, stdin),
-            K::CondTerm { value, .. } => self.embedded(value),
-            K::ArithmeticCommand { raw_content, redirects, .. } => {
-                self.redirected(redirects, stdin);
-                self.embedded(raw_content);
-            }
-            K::Word { .. } => drop(self.expand(node)),
-            K::Array { elements } => self.nodes(elements, stdin),
-            _ => {}
         }
     }
 
-    /// Reads the members of a pipeline; each gets the output of the one before as standard input.
-    fn pipeline(&mut self, members: &[Node], stdin: &Stdin) {
-        self.pipelines += 1;
-        let pipeline = self.pipelines;
-        let mut stdin = stdin.clone();
-        for member in members {
-            let first = self.reading.commands.len();
-            match &member.kind {
-                NodeKind::Command { assignments, words, redirects } => {
-                    self.command(assignments, words, redirects, &stdin, pipeline);
-                }
-                _ => self.node(member, &stdin),
-            }
-            let compound = !matches!(member.kind, NodeKind::Command { .. });
-            for command in self.reading.commands.iter_mut().skip(first) {
-                command.pipeline = pipeline;
-                // `… | while read x; do rm $x; done`
-                command.fed |=
-                    compound && command.words.iter().any(|word| word.literal().is_none());
-            }
-            stdin = match (&member.kind, self.reading.commands.get(first..)) {
-                (NodeKind::Command { redirects, .. }, Some([only])) => {
-                    unwrap::written(only, heredoc_is_literal(redirects))
-                }
-                _ => Stdin::Computed,
-            };
-        }
-    }
-
-    fn command(
-        &mut self,
-        assignments: &[Node],
-        words: &[Node],
-        redirects: &[Node],
-        stdin: &Stdin,
-        pipeline: usize,
-    ) {
-        let mut simple = Simple { pipeline, ..Simple::default() };
-        let inside = self.reading.commands.len();
-        let words: Vec<ShellWord> = words.iter().flat_map(|word| self.expand(word)).collect();
-        for node in assignments {
-            self.assignment(node, words.is_empty(), &mut simple);
-        }
-        // `rm $(find …)` counts as fed, like `find … | xargs rm`.
-        for command in self.reading.commands.iter_mut().skip(inside) {
-            command.pipeline = pipeline;
-            simple.fed_by_words = true;
-        }
-        simple.words = words;
-        let before = self.reading.commands.len();
-        let stdin = self.redirected(redirects, stdin);
-        // Redirections were recorded as a command without words; here they get their command.
-        for owned in self.reading.commands.split_off(before) {
-            if owned.words.is_empty() && owned.assignments.is_empty() {
-                simple.redirects.extend(owned.redirects);
-            } else {
-                self.reading.commands.push(Simple { pipeline, ..owned });
-            }
-        }
-        simple.input = heredoc_text(redirects).or_else(|| match &stdin {
-            Stdin::Literal(text) => Some(text.clone()),
-            _ => None,
-        });
-        self.unwrapped(simple, &stdin);
-    }
-
-    fn assignment(&mut self, node: &Node, in_shell: bool, simple: &mut Simple) {
-        let NodeKind::Word { value, .. } = &node.kind else { return };
-        let name: String = value
-            .chars()
-            .take_while(|letter| letter.is_ascii_alphanumeric() || *letter == '_')
-            .collect();
-        let whole = ShellWord::one_of(&self.expand(node));
-        let text = whole.text.split_once('=').map_or("", |(_, text)| text);
-        let value = if value[name.len()..].starts_with('=') {
-            ShellWord { text: text.to_owned() }
-        } else {
-            ShellWord::unknown()
+    fn command(&mut self) -> Option<Command> {
+        let closed_by = match () {
+            () if self.rest.starts_with("((") => return None,
+            () if self.take("(") => ")",
+            () if self.take("{ ") || self.take("{\n") => "}",
+            () => return self.simple().map(Command::Simple),
         };
-        if in_shell {
-            self.variables.insert(name.clone(), value.clone());
+        let list = self.list(Some(closed_by))?;
+        // What is redirected is redirected for the group; one that writes is not told from one that does not.
+        self.take(closed_by).then_some(())?;
+        self.blanks();
+        let mut after = Simple::default();
+        while self.redirect(&mut after)? {
+            self.blanks();
         }
-        simple.assignments.push((name, value));
+        (!after.writes).then_some(Command::Group(list))
     }
 
-    /// Records redirections as a command without words, and returns the new standard input.
-    fn redirected(&mut self, redirects: &[Node], stdin: &Stdin) -> Stdin {
-        let mut stdin = stdin.clone();
-        let mut found = Vec::new();
-        for redirect in redirects {
-            match &redirect.kind {
-                NodeKind::HereDoc { content, quoted, .. } => {
-                    if !quoted {
-                        self.embedded(content);
-                    }
-                    let computed = !quoted && content.contains(['$', '`']);
-                    stdin = if computed {
-                        Stdin::Computed
-                    } else {
-                        Stdin::Literal(restored(content).into_owned())
-                    };
+    fn simple(&mut self) -> Option<Simple> {
+        let mut simple = Simple::default();
+        loop {
+            self.blanks();
+            if self.redirect(&mut simple)? {
+                continue;
+            }
+            if self.rest.is_empty() || self.rest.starts_with(['\n', ';', '&', '|', ')']) {
+                break;
+            }
+            let word = self.word()?;
+            let begins = simple.program().is_empty() && !word.quoted;
+            if begins && KEYWORDS.contains(&word.text.as_str()) {
+                return None;
+            }
+            simple.words.push(word);
+        }
+        (!simple.words.is_empty() || simple.writes).then_some(simple)
+    }
+
+    /// Reads a redirection, if one is next.
+    fn redirect(&mut self, simple: &mut Simple) -> Option<bool> {
+        let digits = self.rest.bytes().take_while(u8::is_ascii_digit).count();
+        let rest = &self.rest[digits..];
+        if rest.starts_with("<<") {
+            return None;
+        }
+        const OPERATORS: [&str; 8] = ["&>>", "&>", ">>", ">|", ">&", "<&", ">", "<"];
+        let Some(operator) = OPERATORS.into_iter().find(|operator| rest.starts_with(operator))
+        else {
+            return Some(false);
+        };
+        if rest[operator.len()..].starts_with('(') {
+            return None;
+        }
+        self.skip(digits + operator.len());
+        self.blanks();
+        let target = self.word()?;
+        let copies = operator.ends_with('&')
+            && target.text.chars().all(|letter| letter.is_ascii_digit() || letter == '-');
+        simple.writes |=
+            operator.contains('>') && !copies && (target.computed || target.text != "/dev/null");
+        Some(true)
+    }
+
+    fn word(&mut self) -> Option<Word> {
+        let mut word = Word::default();
+        loop {
+            let Some(letter) = self.rest.chars().next() else { break };
+            match letter {
+                ' ' | '\t' | '\n' | ';' | '&' | '|' | ')' | '<' | '>' => break,
+                '(' => return None,
+                '\'' => {
+                    let (text, rest) = self.rest[1..].split_once('\'')?;
+                    word.text.push_str(text);
+                    word.quoted = true;
+                    self.rest = rest;
                 }
-                NodeKind::Redirect { op, target, .. } => {
-                    let words = self.expand(target);
-                    let target = ShellWord::one_of(&words);
-                    if op == "<<<" {
-                        stdin = target
-                            .literal()
-                            .map_or(Stdin::Computed, |text| Stdin::Literal(text.to_owned()));
-                        continue;
-                    }
-                    if op == "<" {
-                        stdin = Stdin::Computed;
-                    }
-                    let writes = op.contains('>');
-                    found.extend(words.into_iter().map(|target| Redirect { writes, target }));
+                '"' => {
+                    self.skip(1);
+                    word.quoted = true;
+                    self.double_quoted(&mut word)?;
                 }
-                _ => {}
+                '\\' => {
+                    self.skip(1);
+                    let escaped = self.rest.chars().next()?;
+                    if escaped != '\n' {
+                        word.text.push(escaped);
+                        word.quoted = true;
+                    }
+                    self.skip(escaped.len_utf8());
+                }
+                '$' if self.rest[1..].starts_with(['\'', '"']) => return None,
+                '$' | '`' => self.computed(&mut word)?,
+                letter => {
+                    word.text.push(letter);
+                    self.skip(letter.len_utf8());
+                }
             }
         }
-        if !found.is_empty() {
-            let pipeline = self.pipelines;
-            let simple = Simple { redirects: found, pipeline, ..Simple::default() };
-            self.reading.commands.push(simple);
-        }
-        stdin
+        (word.quoted || !word.text.is_empty()).then_some(word)
     }
 
-    /// Reads scripts inside text that is not a command: the body of a here-document, arithmetic,
-    /// the default of `${X:-…}`. Quotes are ignored, so it reads too much rather than too little.
-    fn embedded(&mut self, text: &str) {
-        let mut rest = text;
-        while let Some(at) = rest.find("$(") {
-            rest = &rest[at + 2..];
-            // Nested scripts are found when this script is read.
-            let (script, after) = rest.split_at(closing(rest));
-            self.script(script);
-            rest = after;
-        }
-        for script in text.split('`').skip(1).step_by(2) {
-            self.script(script);
-        }
-    }
-}
-
-/// Position of the parenthesis that closes the one open at the start of the text.
-fn closing(text: &str) -> usize {
-    let mut open = 1;
-    for (at, letter) in text.char_indices() {
-        match letter {
-            '(' => open += 1,
-            ')' => open -= 1,
-            _ => {}
-        }
-        if open == 0 {
-            return at;
-        }
-    }
-    text.len()
-}
-
-/// The body of the last here-document or here-string, unexpanded.
-fn heredoc_text(redirects: &[Node]) -> Option<String> {
-    redirects.iter().rev().find_map(|redirect| match &redirect.kind {
-        NodeKind::HereDoc { content, .. } => Some(restored(content).into_owned()),
-        NodeKind::Redirect { op, target, .. } if op == "<<<" => match &target.kind {
-            NodeKind::Word { value, .. } => {
-                Some(restored(value).trim_matches(['\'', '"']).to_owned())
+    fn double_quoted(&mut self, word: &mut Word) -> Option<()> {
+        loop {
+            let letter = self.rest.chars().next()?;
+            match letter {
+                '"' => {
+                    self.skip(1);
+                    return Some(());
+                }
+                '\\' => {
+                    let escaped = self.rest[1..].chars().next()?;
+                    if !"\"\\$`\n".contains(escaped) {
+                        word.text.push('\\');
+                    }
+                    word.text.push(escaped);
+                    self.skip(1 + escaped.len_utf8());
+                }
+                '$' | '`' => self.computed(word)?,
+                letter => {
+                    word.text.push(letter);
+                    self.skip(letter.len_utf8());
+                }
             }
-            _ => None,
-        },
-        _ => None,
-    })
-}
+        }
+    }
 
-fn heredoc_is_literal(redirects: &[Node]) -> bool {
-    redirects.iter().all(|redirect| match &redirect.kind {
-        NodeKind::HereDoc { content, quoted, .. } => *quoted || !content.contains(['$', '`']),
-        _ => true,
-    })
+    /// Reads `$x`, `${…}`, `$(…)` or backticks. A dollar before nothing that a shell computes is a dollar.
+    fn computed(&mut self, word: &mut Word) -> Option<()> {
+        let rest = self.rest;
+        let n = match rest.as_bytes() {
+            [b'`', ..] => {
+                let end = rest[1..].find('`')? + 1;
+                if rest[..end].contains('\\') {
+                    return None;
+                }
+                word.inner.push(rest[1..end].to_owned());
+                end + 1
+            }
+            [b'$', b'(', b'(', ..] => return None,
+            [b'$', b'(', ..] => {
+                let mut inner = LineReader { rest: &rest[2..], depth: self.depth };
+                inner.list(Some(")"))?;
+                let end = rest.len() - inner.rest.len();
+                inner.take(")").then_some(())?;
+                word.inner.push(rest[2..end].to_owned());
+                end + 1
+            }
+            [b'$', b'{', ..] => {
+                let end = rest.find('}')? + 1;
+                // Such a one may hold commands.
+                if rest[..end].contains(['`', '(', '"', '\'', '\\']) || rest[2..end].contains('$') {
+                    return None;
+                }
+                end
+            }
+            [b'$', next, ..] if next.is_ascii_alphanumeric() || b"_?!#@*-$=~^+".contains(next) => 1,
+            _ => {
+                word.text.push('$');
+                self.skip(1);
+                return Some(());
+            }
+        };
+        word.computed = true;
+        word.text.push_str(&rest[..n]);
+        self.skip(n);
+        Some(())
+    }
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    /// Each command as its words in brackets, with the operators between them.
+    fn shown(list: &List) -> String {
+        let command = |command: &Command| match command {
+            Command::Group(list) => format!("({})", shown(list)),
+            Command::Simple(simple) => {
+                let words: Vec<&str> = simple.words.iter().map(|word| word.text.as_str()).collect();
+                format!("[{}]{}", words.join("·"), if simple.writes { ">" } else { "" })
+            }
+        };
+        let pipelines = list.pipelines.iter().map(|(pipeline, join)| {
+            let commands: Vec<String> = pipeline.commands.iter().map(command).collect();
+            let not = if pipeline.negated { "!" } else { "" };
+            let join = match join {
+                Join::And => " && ",
+                Join::Or => " || ",
+                Join::Then => "; ",
+                Join::Background => " & ",
+            };
+            format!("{not}{}{join}", commands.join("|"))
+        });
+        pipelines.collect::<String>().trim_end_matches("; ").to_owned()
+    }
+
+    #[track_caller]
+    fn check(line: &str, expected: &str) {
+        assert_eq!(read(line).map(|list| shown(&list)).as_deref(), Some(expected), "{line}");
+    }
+
+    #[test]
+    fn a_line_is_split_as_a_shell_does() {
+        check("ls -la", "[ls·-la]");
+        check("a 'b c' \"d $e\" f\\ g", "[a·b c·d $e·f g]");
+        check("a && b || c; d & e\nf", "[a] && [b] || [c]; [d] & [e]; [f]");
+        check("a | b |& c", "[a]|[b]|[c]");
+        check("! (cd x; y) | z", "!([cd·x]; [y])|[z]");
+        check("{ a; b; } && c", "([a]; [b]) && [c]");
+        check("a > f 2>&1", "[a]>");
+        check("a 2>/dev/null < in &>/dev/null", "[a]");
+        check("a # b; c", "[a]");
+        check("a \\\n  b", "[a·b]");
+        check("grep 'a$' \"b$\" c$", "[grep·a$·b$·c$]");
+        check("X=1 a", "[X=1·a]");
+        check("", "");
+    }
+
+    #[test]
+    fn every_program_of_a_line_is_found() {
+        let names = |line: &str| -> Option<Vec<String>> {
+            Some(programs(line)?.iter().map(|simple| simple.name().to_owned()).collect())
+        };
+        let check =
+            |line: &str, expected: &[&str]| assert_eq!(names(line).unwrap(), expected, "{line}");
+        check("X=1 /bin/ls | (cat; wc)", &["ls", "cat", "wc"]);
+        check("echo $(date; a \"$(b)\") `c`", &["date", "b", "a", "c", "echo"]);
+        check("echo '$(date)'", &["echo"]);
+    }
+
+    #[test]
+    fn what_is_not_known_makes_the_line_unreadable() {
+        for line in [
+            "if a; then b; fi",
+            "for x in a; do b; done",
+            "f() { a; }",
+            "cat <<E\na\nE",
+            "cat <<< a",
+            "diff <(a) <(b)",
+            "echo 'a",
+            "echo \"a",
+            "echo $((1))",
+            "echo ${x:-$(a)}",
+            "echo $'a'",
+            "echo `a \\`b\\``",
+            "(a",
+            "a )",
+            "{ a; } > f",
+            "[[ -f a ]]",
+            "((x))",
+        ] {
+            assert_eq!(read(line), None, "{line}");
+        }
+        assert_eq!(read(&"(".repeat(9999)), None);
+        assert_eq!(read(&"a".repeat(LONGEST + 1)), None);
+    }
+}

@@ -104,7 +104,6 @@ fn its_tools_are_guarded_as_in_a_plain_loop() {
     let state = state();
     let places = ProtectedPaths { ralph_home: "/state".to_owned(), ..ProtectedPaths::default() };
     let situation = Situation {
-        own: ralph_core::guard::own_loop::ModelsOwn::default(),
         mode: &state.mode.word(),
         standing: LoopActivity::Running,
         agent: Caller::Main,

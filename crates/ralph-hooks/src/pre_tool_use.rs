@@ -11,7 +11,6 @@ use crate::active_loop::{self, Bound, JournalLine};
 use crate::hook_runner::HookCall;
 use crate::{cancel, modes, permission_request, signals, step_details};
 use anyhow::Result;
-use ralph_core::guard::own_loop::ModelsOwn;
 use ralph_core::guard::{
     self, Caller, DenialRecord, LoopActivity, ProtectedPaths, Rule, Ruling, Situation,
 };
@@ -207,12 +206,6 @@ fn ruling(call: &HookCall, state: &Glance, standing: LoopActivity) -> Option<Den
         standing,
         agent,
         session_id: &call.input.session_id,
-        own: ModelsOwn {
-            session_id: Some(&call.input.session_id),
-            loop_id: Some(&state.loop_id),
-            orchestration: state.session.as_ref().map(|session| session.id.as_str()),
-            refinement: None,
-        },
         places: &places,
         ralplan: None,
         session: None,

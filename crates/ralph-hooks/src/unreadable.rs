@@ -4,6 +4,7 @@
 
 use crate::active_loop::{self, UnreadableLoop};
 use crate::hook_runner::HookCall;
+use crate::wall;
 use anyhow::{Error, Result};
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::registration::STOP_HOOK;
@@ -48,6 +49,7 @@ fn before_a_tool(call: &HookCall, failure: &Failure<'_>) -> Reply {
         tool: &call.input.tool_name,
         command: call.input.tool_input.command.as_deref(),
         cut: call.cut,
+        walled: wall::runs_lines(&call.input.tool_name) && wall::raise(call, None).is_ok(),
     };
     let (Failure::Unreadable(why) | Failure::Other(why)) = failure;
     match (unreadable::judge(asked, why), failure) {

@@ -5,7 +5,6 @@
 //! shortest path that breaks it. A later mode adds its models as one file, and one line in `all`.
 
 pub mod explore;
-pub mod guard;
 pub mod plans;
 pub mod receipts;
 pub mod sessions;
@@ -60,9 +59,7 @@ pub fn all(reach: Reach) -> Vec<Named> {
     let shared = shared(reach)
         .into_iter()
         .map(|model| -> Named { (model.name, Box::new(move || explore(model.name, model))) });
-    let wrappings = reach.pick(2, 7);
-    let guard: Named = ("guard", Box::new(move || guard::compare(wrappings)));
-    let models = [guard, receipts].into_iter().chain(turns).chain(sessions).chain(plans);
+    let models = [receipts].into_iter().chain(turns).chain(sessions).chain(plans);
     models.chain(shared).chain([clocks(reach)]).chain(mistakes()).collect()
 }
 

@@ -1,17 +1,15 @@
 //! Judges a tool's input field by field: the content of each field decides, not the tool's name.
 //!
 //! Another vendor's tool names and nests its fields in any way, and may pass JSON in a string. So
-//! every text counts, and a list of words also counts as one command line. A text for people may
-//! mention anything, so it counts only if the whole text is a command.
+//! every text counts. A text for people may mention anything, so it counts only if the whole text is a
+//! command.
 
 use super::places::{self, ProtectedPaths};
 use super::tools::{self, Carries, GuardedTool, ToolEffect};
-use super::{Rule, Situation, ToolCall, bash, ralph_command};
+use super::{PlanGate, Rule, RuleHit, Situation, ToolCall, bash, ralph_command};
 use crate::protocol::registration::COMMANDS;
 use crate::shell::LONGEST;
 use serde_json::Value;
-
-type RuleHit = (Rule, String);
 
 /// How many texts of one call are judged; a call with more is refused.
 const MOST: usize = 4096;
@@ -53,9 +51,6 @@ pub(super) fn of(call: &ToolCall<'_>) -> Option<Vec<Field>> {
         }
         whole => fields.value("", whole, None, 0),
     }
-    if tool.fields.is_empty() {
-        fields.as_one_line();
-    }
     (!fields.full).then_some(fields.found)
 }
 
@@ -71,10 +66,6 @@ impl Fields {
         match value {
             Value::String(text) => self.text(name, text, told, depth),
             Value::Array(items) => {
-                let words: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
-                if words.len() > 1 && words.len() == items.len() {
-                    self.text(name, &line(&words), told, DEEPEST);
-                }
                 items.iter().for_each(|item| self.value(name, item, told, depth));
             }
             Value::Object(members) => {
@@ -121,61 +112,6 @@ impl Fields {
         }
         self.found.push(Field { name: name.to_owned(), text: text.to_owned(), carries });
     }
-
-    /// Joins `{"program": "rm", "args": ["-r", "x"]}` to one command line, however the words are
-    /// distributed.
-    fn as_one_line(&mut self) {
-        let program = |field: &&Field| {
-            [
-                "command",
-                "cmd",
-                "program",
-                "executable",
-                "bin",
-                "binary",
-                "exe",
-                "file",
-                "tool",
-                "name",
-            ]
-            .contains(&field.name.as_str())
-        };
-        let argument = |field: &&Field| {
-            let name = field.name.to_ascii_lowercase();
-            ["arg", "param", "option", "flag", "word", "input", "subcommand", "operand"]
-                .iter()
-                .any(|known| name.contains(known))
-        };
-        let own = |field: &&Field| field.name != field.text && field.carries == Carries::Anything;
-        let texts = |test: &dyn Fn(&&Field) -> bool| -> Vec<String> {
-            let mut texts: Vec<String> = Vec::new();
-            for field in self.found.iter().filter(own).filter(|field| test(field)) {
-                // A list is present both as a line and word by word.
-                if !texts.iter().any(|line| line.contains(field.text.as_str())) {
-                    texts.push(field.text.clone());
-                }
-            }
-            texts
-        };
-        let (programs, arguments) = (texts(&program), texts(&argument));
-        if programs.is_empty() || arguments.is_empty() {
-            return;
-        }
-        let whole = [programs, arguments].concat().join(" ");
-        self.add("command", &whole, Carries::Command);
-    }
-}
-
-/// Quotes a list of words as a command line.
-fn line(words: &[&str]) -> String {
-    let quoted = |word: &&str| match word
-        .chars()
-        .all(|letter| letter.is_alphanumeric() || "-_./~$=:*?".contains(letter))
-    {
-        true => (*word).to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    };
-    words.iter().map(quoted).collect::<Vec<String>>().join(" ")
 }
 
 /// The row that one of the fields matches; `None` if all fields are harmless.
@@ -190,26 +126,23 @@ fn of_field(
     field: &Field,
     all: &[Field],
 ) -> Option<RuleHit> {
-    let (places, text) = (situation.places, field.text.as_str());
-    let unknown = tools::find(call.tool).fields.is_empty();
+    let text = field.text.as_str();
     // A truncated text continues with unknown content.
     let is_cut = call.cut && text.len() + 8 > LONGEST;
     match field.carries {
+        Carries::Nothing | Carries::Content => None,
         // A URL is not a place on this machine.
         Carries::Path | Carries::Anything if is_elsewhere(text) => None,
-        Carries::Nothing | Carries::Content => None,
-        Carries::Message => message(situation, call, text, unknown),
-        Carries::Prompt if is_cut => Some((Rule::CutCommand, MANY.to_owned())),
+        Carries::Message => message(text),
+        Carries::Path => path(situation.places, call, text, all),
+        Carries::Prompt | Carries::Command | Carries::Anything if is_cut => {
+            Some((Rule::CutCommand, MANY.to_owned()))
+        }
         Carries::Prompt => prompt(text),
-        Carries::Command if is_cut => Some((Rule::CutCommand, MANY.to_owned())),
-        Carries::Command => bash::refused(situation, call, text),
-        Carries::Path => path(places, call, text, all),
-        Carries::Anything if is_cut => Some((Rule::CutCommand, MANY.to_owned())),
-        Carries::Anything => path(places, call, text, all)
-            .or_else(|| slashed(text).map(refuse_prompt))
-            .or_else(|| message(situation, call, text, false))
-            .or_else(|| bash::refused(situation, call, text))
-            .or_else(|| script(places, text)),
+        Carries::Command => bash::named(situation, text),
+        Carries::Anything => path(situation.places, call, text, all)
+            .or_else(|| prompt(text))
+            .or_else(|| bash::named(situation, text)),
     }
 }
 
@@ -221,46 +154,17 @@ fn is_elsewhere(text: &str) -> bool {
     SCHEMES.iter().any(|scheme| text.starts_with(scheme)) && !text.contains(char::is_whitespace)
 }
 
-/// A text for people or for an agent: refused if the whole text is a person's command. For an
-/// unknown tool, also refused if it is a refused command line.
-fn message(
-    situation: &Situation<'_>,
-    call: &ToolCall<'_>,
-    text: &str,
-    unknown: bool,
-) -> Option<RuleHit> {
+/// A text for people or for an agent: refused if the whole text is a person's command.
+fn message(text: &str) -> Option<RuleHit> {
     let text = text.trim();
-    if text.len() > LONGEST_PATH {
-        return None;
-    }
-    let is_short = text.lines().count() <= 1;
-    let typed = is_short
-        .then(|| ralph_command::typed(text).or_else(|| slash(text)))
-        .flatten()
-        .map(refuse_prompt);
-    typed.or_else(|| {
-        // Backticks in prose mark code.
-        let line = text.replace('`', "'");
-        (unknown && bash::begins_like_a_command(&line))
-            .then(|| bash::refused(situation, call, &line))
-            .flatten()
-    })
-}
-
-/// A script in any language: only the names in it can be checked.
-fn script(places: &ProtectedPaths, text: &str) -> Option<RuleHit> {
-    // A plain line of words is a command line, which has been parsed already.
-    let is_plain = !text.contains(['(', '{', '"', '\'', '`', ';', '=', '\n']);
-    let named = (!is_plain).then(|| ralph_command::named_in(text)).flatten();
-    named
-        .map(|(command, _)| refuse_prompt(format!("ralph {command}")))
-        .or_else(|| places.named_in(text).or_else(|| places.program_in(text)).map(places::row))
+    let is_short = text.len() <= LONGEST_PATH && text.lines().count() <= 1;
+    let typed = || ralph_command::typed(text).or_else(|| slash(text));
+    is_short.then(typed).flatten().map(refuse_prompt)
 }
 
 /// A prompt that the client will submit: it cannot be told from one that the user typed.
 fn prompt(text: &str) -> Option<RuleHit> {
-    let named = || ralph_command::named_in(text).map(|(command, _)| format!("ralph {command}"));
-    slashed(text).or_else(named).map(refuse_prompt)
+    slashed(text).or_else(|| ralph_command::named_in(text)).map(refuse_prompt)
 }
 
 /// One of Ralph's slash commands anywhere in a text.
@@ -362,32 +266,17 @@ pub(super) fn paths(call: &ToolCall<'_>, places: &ProtectedPaths) -> Vec<String>
     fields.iter().filter(is_path).map(|field| places.written_out(field.text.trim())).collect()
 }
 
-/// The texts of a call that may be command lines; at most 16, because each is parsed.
-pub(super) fn lines(call: &ToolCall<'_>) -> Vec<String> {
-    let fields = of(call).unwrap_or_default();
-    let is_line = |field: &Field| {
-        matches!(field.carries, Carries::Command | Carries::Anything)
-            && field.text.len() <= LONGEST_PATH
-            && field.text.contains(' ')
-    };
-    fields.into_iter().filter(is_line).take(16).map(|field| field.text).collect()
+/// A skill by which the model would speak as the user.
+pub(super) fn skill(call: &ToolCall<'_>) -> Option<RuleHit> {
+    let name = call.input.skill.as_deref().unwrap_or_default().trim_start_matches('/');
+    let own = name.strip_prefix("ralph:").unwrap_or(name);
+    (own == "ralph-cancel").then(|| refuse_prompt(format!("/{name}")))
 }
 
-/// The commands that a skill runs when it is loaded.
-pub(super) fn skill(situation: &Situation<'_>, call: &ToolCall<'_>) -> Option<RuleHit> {
-    let commands = situation.places.skill.iter().flat_map(|skill| &skill.commands);
-    commands.into_iter().find_map(|line| bash::refused(situation, call, line)).or_else(|| {
-        let name = call.input.skill.as_deref().unwrap_or_default().trim_start_matches('/');
-        let own = name.strip_prefix("ralph:").unwrap_or(name);
-        (own == "ralph-cancel").then(|| refuse_prompt(format!("/{name}")))
-    })
-}
-
-/// True for a skill that has the name of a planning skill but may have another text.
-pub(super) fn is_borrowed(situation: &Situation<'_>, call: &ToolCall<'_>) -> bool {
-    let name = call.input.skill.as_deref().unwrap_or_default();
-    is_planning(name.strip_prefix("ralph:").unwrap_or(name))
-        && !situation.places.skill.as_ref().is_some_and(|skill| skill.is_shipped)
+/// True for a skill of which something would run outside of the wall.
+pub(super) fn runs_outside(situation: &Situation<'_>, gate: &PlanGate<'_>) -> bool {
+    let skill = situation.places.skill.as_ref();
+    !skill.is_some_and(|skill| skill.is_shipped || gate.wall.is_ok() && skill.stays_in_shell)
 }
 
 /// True for the planning skills, by any of their names.

@@ -1,8 +1,7 @@
 //! What an orchestration allows: the conversation routes and does no work of its own, agents write
 //! their own artefacts, and only the next agent may be called.
 
-use super::{Caller, Cell, Rule, ToolCall, ralph_command};
-use crate::shell::{self, Simple};
+use super::{Caller, Cell, Rule, ToolCall, plain_readers};
 
 /// What is known about a call in an orchestration.
 #[derive(Debug, Clone, Copy)]
@@ -53,11 +52,9 @@ fn reads(gate: &OrchestrationGate<'_>, call: &ToolCall<'_>) -> Result<(), String
     match call.tool {
         "Bash" | "Monitor" => {
             let line = call.input.command.as_deref().unwrap_or_default();
-            if asks_ralph(line) {
-                return Ok(());
-            }
-            super::only_reads(line).or_else(|why| {
-                refused(&format!("a command of this conversation only reads: {why}"))
+            plain_readers::only_reads(line, |_| true).or_else(|why| {
+                let readers = plain_readers::named();
+                refused(&format!("it runs `ralph` and {readers}, with pipes between them: {why}"))
             })
         }
         "PowerShell" => {
@@ -76,22 +73,7 @@ fn routes(gate: &OrchestrationGate<'_>, what: &str) -> String {
     )
 }
 
-/// True for a line that only runs `ralph` commands that concern the loop and not its work.
-fn asks_ralph(line: &str) -> bool {
-    const ASKS: [&str; 3] = ["blocked", "task", "verify"];
-    let reading = shell::read(line, &[]);
-    let asks = |simple: &Simple| {
-        let first = simple.arguments().first();
-        ralph_command::is_ralph(simple)
-            && !ralph_command::has_computed_words(simple)
-            && first.is_some_and(|word| ASKS.contains(&word.text.as_str()))
-            && simple.redirects.iter().all(|to| !to.writes)
-    };
-    reading.opaque.is_empty() && !reading.commands.is_empty() && reading.commands.iter().all(asks)
-}
-
-/// True for a tool that ends or wakes something or talks to the user, and for another vendor's tool
-/// whose name says that it reads.
+/// True for a tool that ends or wakes something or talks to the user.
 fn is_nobodys_work(tool: &str) -> bool {
     const KNOWN: [&str; 11] = [
         "Brief",
@@ -106,55 +88,7 @@ fn is_nobodys_work(tool: &str) -> bool {
         "SendUserMessage",
         "TaskStop",
     ];
-    const READS: [&str; 14] = [
-        "convert",
-        "describe",
-        "fetch",
-        "find",
-        "get",
-        "list",
-        "lookup",
-        "read",
-        "search",
-        "sequentialthinking",
-        "show",
-        "sleep",
-        "view",
-        "wait",
-    ];
-    const CHANGES: [&str; 44] = [
-        "add", "and", "append", "apply", "build", "call", "change", "clear", "click", "commit",
-        "copy", "create", "delete", "do", "edit", "eval", "exec", "execute", "import", "insert",
-        "install", "invoke", "kill", "make", "merge", "move", "new", "or", "patch", "post", "push",
-        "put", "remove", "rename", "replace", "reset", "run", "save", "send", "set", "sync",
-        "update", "upload", "write",
-    ];
-    if KNOWN.contains(&tool) {
-        return true;
-    }
-    // For another vendor's tool, only its own name counts, not the server's.
-    let Some((_, name)) = tool.strip_prefix("mcp__").and_then(|rest| rest.rsplit_once("__")) else {
-        return false;
-    };
-    let words = words(name);
-    words.iter().any(|word| READS.contains(&word.as_str()))
-        && !words.iter().any(|word| CHANGES.contains(&word.as_str()))
-}
-
-/// Splits `getFile`, `get_file` and `get-file` into words.
-fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut was_lower = false;
-    for letter in name.chars() {
-        if !letter.is_alphanumeric() || letter.is_uppercase() && was_lower {
-            words.push(String::new());
-        }
-        was_lower = letter.is_lowercase();
-        if let Some(word) = words.last_mut().filter(|_| letter.is_alphanumeric()) {
-            word.extend(letter.to_lowercase());
-        }
-    }
-    words
+    KNOWN.contains(&tool)
 }
 
 const NO_AGENTS: &str = "An agent of a session calls no agents: the conversation does, when `ralph session next` \

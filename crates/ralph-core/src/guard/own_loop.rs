@@ -5,8 +5,6 @@
 //! agree to, or change another loop. The guard refuses such a line before it runs; the command line
 //! refuses it again, since it sees what a shell has computed.
 
-use crate::shell::is_computed;
-
 /// What a command does, apart from the commands that only a person may give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
@@ -188,8 +186,7 @@ pub fn is_about_another(command: &str, words: &[&str], own: &ModelsOwn<'_>) -> b
     has_none || names_another(words, own)
 }
 
-/// True if these words behind `ralph` select something that is not the model's own. A value that only
-/// the shell knows is judged when the command runs.
+/// True if these words behind `ralph` select something that is not the model's own.
 pub fn names_another(words: &[&str], own: &ModelsOwn<'_>) -> bool {
     // There the former name of `--id`.
     let is_id = words.first().is_some_and(|word| matches!(*word, "refine" | "session"));
@@ -207,7 +204,7 @@ pub fn names_another(words: &[&str], own: &ModelsOwn<'_>) -> bool {
         };
         let value = joined.or_else(|| words.get(at + 1).copied());
         let (Some(own), Some(value)) = (owned(option), value) else { return false };
-        value != own && !is_computed(value)
+        value != own
     })
 }
 
@@ -252,7 +249,6 @@ fn is_handover(command: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shell::UNKNOWN;
 
     const OWN_LOOP: ModelsOwn<'_> = ModelsOwn {
         session_id: Some("s"),
@@ -349,7 +345,6 @@ mod tests {
         ] {
             assert!(!names(line, &own), "{line}");
         }
-        assert!(!names(&format!("verify --loop {UNKNOWN}"), &own));
     }
 
     #[test]

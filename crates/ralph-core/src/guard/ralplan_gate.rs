@@ -5,8 +5,7 @@
 //! be read-only is refused both before and after the verdict: another vendor's tool may do
 //! anything, and a plan needs none.
 
-use super::{Caller, Cell, ToolCall};
-use crate::protocol::event::ToolInput;
+use super::{Caller, Cell, ToolCall, plain_readers, ralph_command};
 use crate::shell::LONGEST;
 
 /// The state of consensus planning.
@@ -25,9 +24,8 @@ pub struct PlanGate<'a> {
     pub plan_hash: &'a str,
     /// Ok if this call, an AskUserQuestion, asks the gate's question; otherwise why not.
     pub gates_own_question: Result<(), &'a str>,
-    /// A folder in which a command line would run git on another repository than the project's own;
-    /// see [`super::git_folders`].
-    pub git_elsewhere: Option<&'a str>,
+    /// Ok if the command lines of this call run behind the wall; otherwise why not.
+    pub wall: Result<(), &'a str>,
 }
 
 /// The planning agents.
@@ -44,8 +42,7 @@ pub(super) fn check(
     let refuse = |what: &str| Err(format!("{what} {}", gate.next()));
     match cell {
         Cell::OnlyGatesQuestion => question(gate, agent),
-        Cell::OnlyPlanner if call.tool == "Bash" => command(gate, call.input),
-        Cell::OnlyReading if call.tool == "Bash" => command(gate, call.input),
+        Cell::OnlyPlanner | Cell::OnlyReading if runs_lines(call.tool) => command(gate, call),
         Cell::OnlyPlanner if !gate.planner_writes => {
             refuse("The plan is being read, and nobody writes until a planner is called again.")
         }
@@ -72,10 +69,10 @@ pub(super) fn check(
         }
         Cell::OnlyPlanningSkills => {
             let skill = own_name(call.input.skill.as_deref().unwrap_or_default());
-            match super::fields::is_planning(skill) {
+            match super::fields::is_planning(skill) || gate.wall.is_ok() {
                 true => Ok(()),
                 false => refuse(
-                    "Skills that execute wait for the person's consent; only those of `ralplan` are let \
+                    "Skills that run commands wait for the user's consent; only those of `ralplan` are let \
                      through.",
                 ),
             }
@@ -94,13 +91,13 @@ impl PlanGate<'_> {
                 "The plan `{path}` ({hash}) waits for the person: ask with AskUserQuestion, the one \
                  question that `ralph ralplan next` prints: it names both, with the options Proceed, \
                  Proceed and start, Adjust and Discard. Reading is \
-                 allowed meanwhile (Read, Grep, Glob, `git log`). Silence is no consent: wait."
+                 allowed meanwhile (Read, Grep, Glob, and Bash, in which nothing can be changed). Silence is no consent: wait."
             ),
             (false, true) => "The plan is not judged yet: go on with `ralplan-planner`, then \
-                              `ralplan-critic`. Reading is allowed meanwhile (Read, Grep, Glob, `git log`)."
+                              `ralplan-critic`. Reading is allowed meanwhile (Read, Grep, Glob, and Bash, in which nothing can be changed)."
                 .to_owned(),
             (false, false) => "The plan is not judged yet: `ralph ralplan status` names the agent that is \
-                               called next. Reading is allowed meanwhile (Read, Grep, Glob, `git log`)."
+                               called next. Reading is allowed meanwhile (Read, Grep, Glob, and Bash, in which nothing can be changed)."
                 .to_owned(),
         }
     }
@@ -118,21 +115,27 @@ fn question(gate: &PlanGate<'_>, agent: Caller<'_>) -> Result<(), String> {
     }
 }
 
-fn command(gate: &PlanGate<'_>, input: &ToolInput) -> Result<(), String> {
-    let line = input.command.as_deref().unwrap_or_default();
-    super::only_reads(line).map_err(|why| {
-        let next = gate.next();
-        format!("Before the user agreed to the plan a command may only read: {why}. {next}")
-    })?;
-    match gate.git_elsewhere {
-        None => Ok(()),
-        Some(folder) => Err(format!(
-            "git runs what the configuration of its repository names, and `{folder}` may be another \
-             repository than the project's: run git in `{}`. {}",
-            gate.project_root,
-            gate.next()
-        )),
+/// True for a tool whose command line the session's shell runs.
+fn runs_lines(tool: &str) -> bool {
+    matches!(tool, "Bash" | "Monitor")
+}
+
+/// Behind the wall every command line may run, however long it is and whatever it does.
+fn command(gate: &PlanGate<'_>, call: &ToolCall<'_>) -> Result<(), String> {
+    let Err(obstacle) = gate.wall else { return Ok(()) };
+    if call.cut {
+        return Err(cut(gate));
     }
+    let line = call.input.command.as_deref().unwrap_or_default();
+    plain_readers::only_reads(line, ralph_command::only_reads).map_err(|why| {
+        format!(
+            "Before the user agreed to the plan nothing may be changed, and this session's commands cannot be bounded: \
+             {obstacle}. So Bash has only these programs, with pipes between them: {}. Here {why}. `ralph doctor` names \
+             the remedy. {}",
+            plain_readers::named(),
+            gate.next()
+        )
+    })
 }
 
 /// The name of an agent or a skill without the plugin's prefix.
@@ -156,12 +159,11 @@ fn in_plans(gate: &PlanGate<'_>, call: &ToolCall<'_>) -> bool {
     root.starts_with('/') && is_plain && call.resolved.is_some_and(is_below)
 }
 
-/// The denial for a skill whose text is not the one that Ralph ships: it may run anything when it
-/// loads.
+/// The denial for a skill whose hooks or commands would run outside of the wall.
 pub(super) fn foreign_skill(gate: &PlanGate<'_>) -> String {
     format!(
-        "Until the user agreed to the plan, only the skills `ralplan`, `rp` and `planloop` load, \
-         and only with the text that Ralph ships; a skill runs commands when it loads. {}",
+        "Until the user agreed to the plan, a skill loads only if its text is found, it brings no hooks, and its \
+         commands run behind the wall; or if it is `ralplan`, `rp` or `planloop` with the text that Ralph ships. {}",
         gate.next()
     )
 }

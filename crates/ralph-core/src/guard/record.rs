@@ -3,7 +3,6 @@
 //! From this record a denial can be explained, or decided again by later rules. The protected
 //! places are part of it, because a terminal does not know which plugin started a hook.
 
-use super::own_loop::ModelsOwn;
 use super::{
     Caller, LoopActivity, OrchestrationGate, PlanGate, ProtectedPaths, Rule, Ruling, Situation,
     ToolCall,
@@ -42,11 +41,6 @@ pub struct DenialRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subagent: Option<String>,
     pub session_id: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub loop_id: String,
-    /// The orchestration that the loop drives.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub orchestration: String,
     pub places: ProtectedPaths,
     /// State of consensus planning, in a loop that plans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,9 +74,9 @@ pub struct Gate {
     /// Why the question was not the gate's own; `None` if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_its_question: Option<String>,
-    /// The folder in which git would have run on another repository than the project's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub git_elsewhere: Option<String>,
+    /// Why a command of the call would not have run behind the wall; `None` if it would have.
+    #[serde(default = "not_recorded", skip_serializing_if = "Option::is_none")]
+    pub no_wall: Option<String>,
 }
 
 /// [`OrchestrationGate`] in the record.
@@ -130,7 +124,7 @@ impl Gate {
             plan_path: gate.plan_path.to_owned(),
             plan_hash: gate.plan_hash.to_owned(),
             not_its_question: gate.gates_own_question.err().map(str::to_owned),
-            git_elsewhere: gate.git_elsewhere.map(str::to_owned),
+            no_wall: gate.wall.err().map(str::to_owned),
         }
     }
 
@@ -142,9 +136,14 @@ impl Gate {
             plan_path: &self.plan_path,
             plan_hash: &self.plan_hash,
             gates_own_question: self.not_its_question.as_deref().map_or(Ok(()), Err),
-            git_elsewhere: self.git_elsewhere.as_deref(),
+            wall: self.no_wall.as_deref().map_or(Ok(()), Err),
         }
     }
+}
+
+/// A record from before there was a wall.
+fn not_recorded() -> Option<String> {
+    Some("it was not recorded".to_owned())
 }
 
 impl DenialRecord {
@@ -183,8 +182,6 @@ impl DenialRecord {
                 Caller::Subagent(kind) => Some(kind.to_owned()),
             },
             session_id: situation.session_id.to_owned(),
-            loop_id: situation.own.loop_id.unwrap_or_default().to_owned(),
-            orchestration: situation.own.orchestration.unwrap_or_default().to_owned(),
             places: situation.places.clone(),
             ralplan: situation.ralplan.as_ref().map(Gate::of),
             session: situation.session.as_ref().map(RecordedOrchestrationGate::of),
@@ -217,12 +214,6 @@ impl DenialRecord {
             standing: self.standing,
             agent: self.subagent.as_deref().map_or(Caller::Main, Caller::Subagent),
             session_id: &self.session_id,
-            own: ModelsOwn {
-                session_id: Some(&self.session_id),
-                loop_id: (!self.loop_id.is_empty()).then_some(&self.loop_id),
-                orchestration: (!self.orchestration.is_empty()).then_some(&self.orchestration),
-                refinement: None,
-            },
             places: &self.places,
             ralplan: self.ralplan.as_ref().map(Gate::again),
             session: self.session.as_ref().map(RecordedOrchestrationGate::again),
@@ -246,7 +237,6 @@ mod tests {
     fn recorded(tool: &str, input: &ToolInput, cut: bool) -> DenialRecord {
         let places = ProtectedPaths { ralph_home: "/r".to_owned(), ..ProtectedPaths::default() };
         let situation = Situation {
-            own: crate::guard::own_loop::ModelsOwn::default(),
             mode: &Mode::Plain,
             standing: LoopActivity::Running,
             agent: Caller::Subagent("worker"),
@@ -280,7 +270,7 @@ mod tests {
     #[test]
     fn what_was_denied_is_denied_again_by_the_same_rule() {
         check(&recorded("AskUserQuestion", &ToolInput::default(), false), Some("question"));
-        check(&recorded("Bash", &bash("ralph cancel"), false), Some("refused_command"));
+        check(&recorded("Bash", &bash("rm /r/x"), false), Some("protected_place"));
         let write = ToolInput { file_path: Some("/r/x".to_owned()), ..ToolInput::default() };
         check(&recorded("Write", &write, false), Some("protected_place"));
         let notebook = ToolInput { notebook_path: write.file_path, ..ToolInput::default() };
@@ -289,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_denial_of_the_wall_is_made_again_with_what_it_was_made_from() {
-        let shipped = crate::guard::Skill { is_shipped: true, commands: Vec::new() };
+        let shipped = crate::guard::Skill { is_shipped: true, ..crate::guard::Skill::default() };
         let places = ProtectedPaths { skill: Some(shipped), ..ProtectedPaths::default() };
         let again = |awaiting_person, question: Result<(), &str>, tool: &str, input: &ToolInput| {
             let gate = PlanGate {
@@ -299,10 +289,9 @@ mod tests {
                 plan_path: ".omc/plans/a.md",
                 plan_hash: "0123456789abcdef",
                 gates_own_question: question,
-                git_elsewhere: None,
+                wall: Err("no wall"),
             };
             let situation = Situation {
-                own: crate::guard::own_loop::ModelsOwn::default(),
                 mode: &Mode::Ralplan,
                 standing: LoopActivity::Running,
                 agent: Caller::Main,
@@ -339,7 +328,7 @@ mod tests {
 
     #[test]
     fn a_text_that_is_not_kept_whole_decides_nothing_and_stays_a_text() {
-        let long = format!("ralph cancel {}", "ü".repeat(KEPT));
+        let long = format!("rm /r/x {}", "ü".repeat(KEPT));
         let record = recorded("Bash", &bash(&long), false);
         assert!(record.shortened && record.command.as_ref().unwrap().len() <= KEPT);
         check(&record, None);

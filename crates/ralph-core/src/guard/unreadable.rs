@@ -4,7 +4,7 @@
 //! The loop's mode is also in the state, so the strictest rule of all modes applies, whatever the
 //! mode was.
 
-use crate::guard;
+use crate::guard::{self, plain_readers};
 use crate::state::Registration;
 
 /// A tool call in such a session.
@@ -15,6 +15,8 @@ pub struct UnreadableCall<'a> {
     pub command: Option<&'a str>,
     /// True if the input was truncated and the command may be incomplete.
     pub cut: bool,
+    /// True if the command runs behind the wall.
+    pub walled: bool,
 }
 
 /// Ok for a read-only call; otherwise the message to the model. `why` is why the loop cannot be
@@ -25,8 +27,9 @@ pub struct UnreadableCall<'a> {
 pub fn judge(call: UnreadableCall<'_>, why: &str) -> Result<(), String> {
     let what = match (call.tool, call.command) {
         (tool, _) if guard::only_looks(tool) => return Ok(()),
+        ("Bash" | "Monitor", _) if call.walled => return Ok(()),
         ("Bash", _) if call.cut => "this command line is not whole".to_owned(),
-        ("Bash", Some(line)) => match guard::only_reads(line) {
+        ("Bash", Some(line)) => match plain_readers::only_reads(line, |_| false) {
             Ok(()) => return Ok(()),
             Err(what) => what,
         },
@@ -116,7 +119,7 @@ mod tests {
 
     #[track_caller]
     fn check(tool: &str, command: Option<&str>, expected: bool) {
-        let call = UnreadableCall { tool, command, cut: false };
+        let call = UnreadableCall { tool, command, cut: false, walled: false };
         assert_eq!(judge(call, "it is gone").is_ok(), expected, "{tool} {command:?}");
     }
 
@@ -152,14 +155,21 @@ mod tests {
         ] {
             check(tool, None, false);
         }
-        for line in ["ls", "git status", "cat a | grep b"] {
+        for line in ["ls", "cat a | grep b"] {
             check("Bash", Some(line), true);
-            let cut = UnreadableCall { tool: "Bash", command: Some(line), cut: true };
+            let cut =
+                UnreadableCall { tool: "Bash", command: Some(line), cut: true, walled: false };
             assert!(judge(cut, "").is_err());
+            assert!(judge(UnreadableCall { walled: true, ..cut }, "").is_ok());
         }
-        for line in
-            ["rm a", "chmod -R go-w ~/.local", "ralph cancel", "echo $(touch x)", "cargo test"]
-        {
+        for line in [
+            "rm a",
+            "chmod -R go-w ~/.local",
+            "ralph cancel",
+            "echo $(touch x)",
+            "cargo test",
+            "git status",
+        ] {
             check("Bash", Some(line), false);
         }
         check("Bash", None, false);

@@ -37,20 +37,6 @@ pub fn around(folder: &Path) -> Option<Repository> {
     Some(Repository { top, own, common })
 }
 
-/// True if git, started in `folder`, finds the same repository as in `root`, or one around it. A
-/// folder that looks like a bare repository (`HEAD` next to `objects`) counts as another
-/// repository.
-pub fn is_one_with(root: &Path, folder: &Path) -> bool {
-    let Ok(folder) = folder.canonicalize() else { return false };
-    let has = |place: &Path, name: &str| place.join(name).symlink_metadata().is_ok();
-    let is_other = |place: &Path| {
-        has(place, ".git")
-            || has(place, "HEAD") && (has(place, "objects") || has(place, "commondir"))
-    };
-    folder.starts_with(root)
-        && folder.ancestors().take_while(|place| *place != root).all(|place| !is_other(place))
-}
-
 /// True if a file in the git folder of a main working tree makes git use the configuration and the
 /// objects of another repository. Only a linked worktree has such a file, and a sandboxed command
 /// can write one.

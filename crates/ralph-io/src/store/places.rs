@@ -2,12 +2,11 @@
 
 use crate::store::home::Home;
 use crate::{client, project::settings};
-use ralph_core::guard::{self, Brought, ProtectedPaths, Skill, ToolCall};
+use ralph_core::guard::{self, ProtectedPaths, Skill, ToolCall};
 use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
-use walkdir::{DirEntry, WalkDir};
 
 /// Gathers the paths from the environment and from the executable's location.
 pub fn gather(home: &Home) -> ProtectedPaths {
@@ -46,52 +45,19 @@ fn from_environment(home: &Home) -> ProtectedPaths {
     }
 }
 
-/// A longer patch is not read.
-const LONGEST_PATCH: u64 = 1 << 20;
-/// The most entries of a folder that are read.
-const MOST_ENTRIES: usize = 5_000;
-/// How many levels of a folder are read.
-const DEEPEST: usize = 7;
+/// A longer text of a skill is not read to its end.
+const LONGEST_SKILL: u64 = 1 << 20;
 
-/// Adds the facts on disk that the guard needs for this call: where its paths lead, which files it
-/// would bring along, and the text of a skill.
+/// Adds the facts on disk that the guard needs for this call: where its paths lead, and what a skill is.
 pub fn look(places: &mut ProtectedPaths, call: &ToolCall<'_>, shipped: &[(&str, &str)]) {
-    let wanted = guard::wanted(call, places);
-    for path in wanted.paths {
+    for path in guard::paths_to_resolve(call, places) {
         if let Some(led) = resolve(&path).filter(|led| *led != path) {
             places.links.push((path, led));
         }
     }
-    places.brought.extend(wanted.folders.iter().filter_map(|from| folder(from)));
-    places.brought.extend(wanted.patches.iter().filter_map(|from| patch(from)));
     if let Some(name) = call.input.skill.as_deref() {
         places.skill = Some(skill(places, call, name, shipped));
     }
-}
-
-fn folder(from: &str) -> Option<Brought> {
-    let root = Path::new(from);
-    fs::metadata(root).ok()?;
-    // Level by level: a large folder beside another must not hide what that holds.
-    let level = |depth| WalkDir::new(root).min_depth(depth).max_depth(depth);
-    let entries = (1..=DEEPEST).flat_map(level).flatten().enumerate();
-    let entries = entries.take_while(|(n, entry)| entry.depth() == 1 || *n < MOST_ENTRIES);
-    let inside = |(_, entry): (usize, DirEntry)| {
-        entry.path().strip_prefix(root).ok()?.to_str().map(str::to_owned)
-    };
-    let paths = entries.filter_map(inside).filter(|inside| guard::may_matter(inside)).take(64);
-    Some(Brought { from: from.to_owned(), paths: paths.collect() })
-}
-
-/// Returns `None` if the patch cannot be read completely.
-fn patch(from: &str) -> Option<Brought> {
-    let about = fs::metadata(from).ok()?;
-    if !about.is_file() || about.len() > LONGEST_PATCH {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    fs::File::open(from).ok()?.take(LONGEST_PATCH).read_to_end(&mut bytes).ok()?;
-    Some(Brought { from: from.to_owned(), paths: guard::patched(&String::from_utf8_lossy(&bytes)) })
 }
 
 /// The facts about a skill, from every file that the client might use for it.
@@ -121,13 +87,16 @@ fn skill(
         ]
     });
     let texts: Vec<String> = files.filter_map(|file| text(&file)).collect();
-    let arguments = call.input.whole.get("args").and_then(|args| args.as_str()).unwrap_or_default();
     let is_ours = |text: &String| shipped.iter().any(|(known, own)| *known == name && own == text);
     Skill {
         is_shipped: (prefix.is_empty() || is_plugins)
             && !texts.is_empty()
             && texts.iter().all(is_ours),
-        commands: texts.iter().flat_map(|text| guard::run_by(text, arguments)).collect(),
+        stays_in_shell: prefix.is_empty()
+            && !texts.is_empty()
+            && !texts
+                .iter()
+                .any(|text| text.lines().any(|line| line.trim_start().starts_with("hooks"))),
     }
 }
 
@@ -135,7 +104,7 @@ fn text(file: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     // Checked first: opening a pipe would block.
     fs::metadata(file).ok()?.is_file().then_some(())?;
-    fs::File::open(file).ok()?.take(LONGEST_PATCH).read_to_end(&mut bytes).ok()?;
+    fs::File::open(file).ok()?.take(LONGEST_SKILL).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -142,7 +142,7 @@ fn rule((awaiting_person, planner_writes, looped, who, tool, text, ours): Ruling
     let places = ProtectedPaths {
         ralph_home: "/home/u/.ralph".into(),
         home: "/home/u".into(),
-        skill: Some(Skill { is_shipped: true, commands: Vec::new() }),
+        skill: Some(Skill { is_shipped: true, ..Skill::default() }),
         ..ProtectedPaths::default()
     };
     let situation = Situation {
@@ -153,7 +153,6 @@ fn rule((awaiting_person, planner_writes, looped, who, tool, text, ours): Ruling
             Who::Agent(kind) => Caller::Subagent(kind),
         },
         session_id: "s-1",
-        own: guard::own_loop::ModelsOwn::default(),
         places: &places,
         ralplan: Some(PlanGate {
             awaiting_person,
@@ -162,7 +161,7 @@ fn rule((awaiting_person, planner_writes, looped, who, tool, text, ours): Ruling
             plan_path: PATH,
             plan_hash: "",
             gates_own_question: if ours { Ok(()) } else { Err("it is another") },
-            git_elsewhere: None,
+            wall: Err("there is none"),
         }),
         session: None,
     };

@@ -377,7 +377,6 @@ pub(super) fn before_tool(
         standing,
         agent: if subagent { Caller::Subagent("worker") } else { Caller::Main },
         session_id: &id,
-        own: guard::own_loop::ModelsOwn::default(),
         places: &ProtectedPaths::default(),
         ralplan: None,
         session: None,

@@ -90,13 +90,17 @@ fn without_wrapper(text: &str) -> Option<String> {
     Some(words.collect::<Vec<_>>().join(" "))
 }
 
+/// How many words may stand in front of a program.
+const MOST_WRAPPERS: usize = 8;
+
 /// Returns every command that the line may run, without wrappers; a superset of the asked-about
 /// parts.
 pub(super) fn all_that_may_run(line: &str) -> Vec<String> {
-    let commands = shell::read(line, &[]).commands;
-    let joined = |command: &shell::Simple| {
-        let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-        words.join(" ")
+    let programs = shell::programs(line).unwrap_or_default();
+    // A wrapper is not told from a program: whatever the words from one on say may run.
+    let joined = |command: &shell::Simple| -> Vec<String> {
+        let words: Vec<&str> = command.program().iter().map(|word| word.text.as_str()).collect();
+        (0..words.len()).take(MOST_WRAPPERS).map(|from| words[from..].join(" ")).collect()
     };
-    commands.iter().map(joined).chain(std::iter::once(line.to_owned())).collect()
+    programs.iter().flat_map(joined).chain(std::iter::once(line.to_owned())).collect()
 }

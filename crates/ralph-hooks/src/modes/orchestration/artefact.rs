@@ -162,13 +162,18 @@ pub(super) fn marked(
     state: &LoopState,
     who: &Who,
 ) -> Result<Option<Written>> {
-    let reading = shell::read(line, &[]);
-    if *who == Who::Main && reading.commands.iter().any(repairs) {
+    let Some(programs) = shell::programs(line) else {
+        let marks = line.contains("session mark") || line.contains("session repair");
+        let why =
+            "give `ralph session mark` in a command of its own, without a loop or a condition";
+        return Ok(marks.then(|| refused(why)));
+    };
+    if *who == Who::Main && programs.iter().any(repairs) {
         return Ok(Some(refused(
             "the planner repairs these files; call the agent that `ralph session next` names",
         )));
     }
-    let mut marks = reading.commands.iter().filter_map(mark).peekable();
+    let mut marks = programs.iter().filter_map(mark).peekable();
     if marks.peek().is_none() {
         return Ok(None);
     }
@@ -211,7 +216,7 @@ pub(super) fn marked(
 /// Matches `ralph session repair`, wherever its options stand.
 fn repairs(simple: &Simple) -> bool {
     let said = |text: &str| simple.arguments().iter().any(|word| word.text == text);
-    simple.base() == "ralph" && said("session") && said("repair")
+    simple.name() == "ralph" && said("session") && said("repair")
 }
 
 struct ArtefactMark {
@@ -222,7 +227,7 @@ struct ArtefactMark {
 
 /// Matches `ralph session mark TASK STATUS`, wherever its options stand.
 fn mark(simple: &Simple) -> Option<ArtefactMark> {
-    if simple.base() != "ralph" {
+    if simple.name() != "ralph" {
         return None;
     }
     let (mut plain, mut of) = (Vec::new(), None);
@@ -254,28 +259,6 @@ fn status_of(said: &str) -> Option<TaskMark> {
         TaskMark::ALL.get(at).copied()
     };
     TaskMark::of(said).or_else(of_word)
-}
-
-/// The paths on a command line that reach the folder of orchestrations through a symlink.
-pub(super) fn links(line: &str, cwd: &str, state: &LoopState) -> Vec<String> {
-    let folder = folder(state);
-    let reading = shell::read(line, &[]);
-    let words = reading.commands.iter().flat_map(|simple| {
-        let redirects = simple.redirects.iter().map(|to| to.target.text.as_str());
-        simple.arguments().iter().map(|word| word.text.as_str()).chain(redirects)
-    });
-    let mut found = Vec::new();
-    for word in words {
-        let said = absolute(Path::new(cwd), word);
-        let leads_in = || {
-            let led = places::resolve(&said.to_string_lossy())?;
-            Path::new(&led).starts_with(&folder).then_some(())
-        };
-        if !said.starts_with(&folder) && leads_in().is_some() {
-            found.push(said.to_string_lossy().into_owned());
-        }
-    }
-    found
 }
 
 /// The absolute path, without `.` and `..`.

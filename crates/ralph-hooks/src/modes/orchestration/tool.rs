@@ -8,7 +8,6 @@ use crate::cancel;
 use crate::hook_runner::HookCall;
 use crate::{signals, workers};
 use anyhow::{Result, bail};
-use ralph_core::guard::own_loop::ModelsOwn;
 use ralph_core::guard::{
     self, Caller, DenialRecord, LoopActivity, OrchestrationGate, ProtectedPaths, Rule, Ruling,
     Situation,
@@ -127,8 +126,6 @@ impl CallFacts {
         asked.written = match tool {
             "Bash" | "Monitor" | "PowerShell" => {
                 let line = call.input.tool_input.command.as_deref().unwrap_or_default();
-                let links = artefact::links(line, &call.input.cwd, state);
-                asked.places.sessions.extend(links);
                 artefact::marked(line, &call.home, state, who)?
             }
             tool if guard::is_edit(tool) => artefact::edited(call, &call.home, state, who)?,
@@ -166,12 +163,6 @@ impl CallFacts {
             standing,
             agent: who.kind().map_or(Caller::Main, Caller::Subagent),
             session_id: &call.input.session_id,
-            own: ModelsOwn {
-                session_id: Some(&call.input.session_id),
-                loop_id: Some(&state.loop_id),
-                orchestration: state.orchestration().map(|session| session.id.as_str()),
-                refinement: None,
-            },
             places: &self.places,
             ralplan: None,
             session: Some(OrchestrationGate { artefact: judged, next_call, next: &self.next }),

@@ -9,6 +9,7 @@ use ralph_core::modes::start;
 use ralph_core::state::{LoopState, Mode, RalplanState, StartedBy};
 use ralph_io::store::lifecycle;
 use ralph_io::store::loop_file::LoopFile;
+use ralph_io::store::wall_flag::WallFlag;
 use ralph_io::{process::clock, project, project::settings, store::plan_files};
 use std::path::Path;
 
@@ -119,7 +120,11 @@ fn create(asked: &StartRequest<'_>, now: Timestamp) -> Result<StartOutcome> {
     plan_files::prepare(root)?;
     // Write the document first: a planning run without one counts as cancelled.
     plan_files::show(&state)?;
-    lifecycle::create(asked.home, &mut state)?;
+    let file = lifecycle::create(asked.home, &mut state)?;
+    // Also for what runs before the first tool call; where the session's shell has no line, nobody asks for it.
+    if !asked.session_id.is_empty() {
+        WallFlag::of(asked.home, asked.session_id)?.raise(Some(&file))?;
+    }
     plan_files::show(&state)?;
     Ok(StartOutcome::Started(state, told))
 }

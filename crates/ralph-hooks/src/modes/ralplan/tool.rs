@@ -5,13 +5,13 @@ use super::{Who, change, tell_log};
 use crate::active_loop::{self, Bound, JournalLine};
 use crate::cancel;
 use crate::hook_runner::HookCall;
+use crate::wall;
 use anyhow::{Result, bail};
-use ralph_core::guard::own_loop::ModelsOwn;
 use ralph_core::guard::{self, Caller, DenialRecord, LoopActivity, PlanGate, Ruling, Situation};
 use ralph_core::modes::ralplan::{self, Role, question};
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, PlanPhase, RalplanState};
-use ralph_io::{git::repository, store::places, store::plan_files};
+use ralph_io::{store::loop_file::LoopFile, store::places, store::plan_files};
 use serde_json::Value;
 use std::path::Path;
 
@@ -37,7 +37,7 @@ pub(super) fn before_a_tool(call: &HookCall) -> Result<Reply> {
     // The loop has changed since the summary of its state was read.
     let Some(plan) = bound.state.ralplan() else { bail!("the loop is no longer a planning") };
     let who = Who::of(call);
-    if let Some((reason, record)) = ruling(call, &bound.state, plan, &who)? {
+    if let Some((reason, record)) = ruling(call, Some(&bound.file), &bound.state, plan, &who)? {
         // Every copy denies, since the client takes the strictest answer; one of them writes the
         // journal.
         if !bound.is_outranked(call.via) {
@@ -78,7 +78,7 @@ pub(super) fn is_granted(call: &HookCall, state: &LoopState) -> Result<bool> {
     if !is_edit(call) || plan_files::is_gone(state) {
         return Ok(false);
     }
-    Ok(ruling(call, state, plan, &Who::of(call))?.is_none())
+    Ok(ruling(call, None, state, plan, &Who::of(call))?.is_none())
 }
 
 fn is_edit(call: &HookCall) -> bool {
@@ -98,6 +98,7 @@ fn removed(call: &HookCall, bound: &Bound) -> Result<Reply> {
 /// The guard's refusal with its record; `None` if the call may run.
 fn ruling(
     call: &HookCall,
+    file: Option<&LoopFile>,
     state: &LoopState,
     plan: &RalplanState,
     who: &Who,
@@ -114,7 +115,9 @@ fn ruling(
     };
     places::look(&mut places, &tool_call, &SHIPPED);
     let not_ours = not_its_question(call, plan);
-    let elsewhere = git_elsewhere(call, &root);
+    let obstacle = wall::runs_lines(&call.input.tool_name)
+        .then(|| wall::raise(call, file).err().map(|error| format!("{error:#}")))
+        .flatten();
     let gate = PlanGate {
         awaiting_person: plan.phase == PlanPhase::AwaitingUserApproval,
         planner_writes: plan.phase == PlanPhase::PlannerPlanning,
@@ -122,18 +125,13 @@ fn ruling(
         plan_path: &plan.plan_path,
         plan_hash: &plan.plan_hash,
         gates_own_question: not_ours.as_deref().map_or(Ok(()), Err),
-        git_elsewhere: elsewhere.as_deref(),
+        wall: obstacle.as_deref().map_or(Ok(()), Err),
     };
     let situation = Situation {
         mode: &state.mode.word(),
         standing: if state.is_running() { LoopActivity::Running } else { LoopActivity::Paused },
         agent: who.kind.as_deref().map_or(Caller::Main, Caller::Subagent),
         session_id: &call.input.session_id,
-        own: ModelsOwn {
-            session_id: Some(&call.input.session_id),
-            loop_id: Some(&state.loop_id),
-            ..ModelsOwn::default()
-        },
         places: &places,
         ralplan: Some(gate),
         session: None,
@@ -144,16 +142,6 @@ fn ruling(
             Some((reason, DenialRecord::of(&situation, &tool_call, rule)))
         }
     })
-}
-
-/// A folder, outside the project's own repository, in which a command line would run git.
-fn git_elsewhere(call: &HookCall, root: &Path) -> Option<String> {
-    let line =
-        call.input.tool_input.command.as_deref().filter(|_| call.input.tool_name == "Bash")?;
-    let Some(folders) = guard::git_folders(line, &call.input.cwd) else {
-        return Some("a computed folder".to_owned());
-    };
-    folders.into_iter().find(|folder| !repository::is_one_with(root, Path::new(folder)))
 }
 
 /// Why this question is not the gate's own; `None` if it is, or if the call is no question.
