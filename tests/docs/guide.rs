@@ -154,6 +154,7 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
         client: None,
         run: None,
         review: None,
+        wall: None,
     } = settings
     else {
         panic!("a setting is not shown: {settings:?}");

@@ -13,7 +13,6 @@ mod counts;
 mod filters;
 mod git;
 mod inside;
-mod wall;
 mod modes;
 mod names;
 mod planted;
@@ -29,6 +28,7 @@ mod tools;
 mod tree;
 mod trust;
 mod unreadable;
+mod wall;
 
 use ralph_test_support::{planning, session as world};
 

@@ -258,7 +258,7 @@ impl Scene {
         let all: [&dyn Fn() -> Ran; 3] = [
             &|| self.tool("Write", json!({"file_path": self.state, "content": "{}"})),
             &|| self.bash(&format!("rm -rf {home}")),
-            &|| self.bash("ralph cancel"),
+            &|| self.bash(&format!("echo x > {}", self.state.display())),
         ];
         all[at % all.len()]()
     }
@@ -280,7 +280,7 @@ impl Scene {
         let file = self.world.project().join("tracked");
         let all: [&dyn Fn() -> Ran; 3] = [
             &|| self.tool("Read", json!({"file_path": file})),
-            &|| self.bash("git status"),
+            &|| self.bash("cat tracked | head -n 1"),
             &|| self.bash("ls -la"),
         ];
         all[at % all.len()]()
@@ -374,7 +374,7 @@ fn met(scene: &Scene, kind: &Damage, at: usize) -> Vec<String> {
                 if !said.contains("Ralph: done, without proof") {
                     note(format!("after the repair: {said}"));
                 }
-            } else if !Scene::is_denied(&scene.bash("ralph cancel")) {
+            } else if !Scene::is_denied(&scene.forbidden_always(0)) {
                 note("the loop does not go on after the repair".to_owned());
             }
             return wrong;
@@ -583,7 +583,7 @@ fn met_lost(scene: &Scene, (name, lose): &(&str, fn(&Scene))) -> Vec<String> {
         let ended = event == "a cancel";
         let stands = match ended {
             true => scene.world.archived().len() == 1,
-            false => Scene::is_denied(&scene.bash("ralph cancel")),
+            false => Scene::is_denied(&scene.forbidden_always(0)),
         };
         if !stands {
             wrong.push(format!("{}, {name}, {event}: {ran:?}", scene.mode));
@@ -654,7 +654,7 @@ fn a_disk_that_cannot_be_written_is_reported_and_frees_and_ends_nothing() {
             }
             for (tool, input) in [
                 ("Write", json!({"file_path": scene.state, "content": "{}"})),
-                ("Bash", json!({"command": "ralph cancel"})),
+                ("Bash", json!({"command": format!("rm {}", scene.state.display())})),
             ] {
                 let members = json!({"tool_name": tool, "tool_input": input});
                 let payload = world.payload("PreToolUse", members);

@@ -3,9 +3,10 @@
 //! The lines run as the client runs them, by bash and zsh, on an overlay of the whole machine, whose upper
 //! folders show every change. Without namespaces for that the tests say so and pass.
 
-use crate::world::executable;
+use crate::world::{Ran, World, executable};
 use crate::{is_proof, sample};
 use ralph_core::protocol::wall;
+use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -326,4 +327,95 @@ fn a_command_that_cannot_be_bounded_does_not_run() {
         assert!(!walled.run(shell, "touch made").status.success());
     }
     assert!(!walled.at("project/made").exists());
+}
+
+/// A session whose SessionStart hook ran, in which a planning was started.
+fn planned() -> (World, PathBuf) {
+    let mut world = World::new();
+    let config = world.root().join("home/.claude");
+    let file = config.join("session-env/session-1/sessionstart-hook-3.sh");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    world.set("CLAUDE_CONFIG_DIR", config.to_str().unwrap());
+    world.set("CLAUDE_ENV_FILE", file.to_str().unwrap());
+    world.session_starts("startup");
+    world.type_command("ralplan", "\"Add a login\"");
+    (world, file)
+}
+
+/// A command of the user in a terminal.
+fn ralph(world: &World, arguments: &[&str]) {
+    let mut command = Command::new(executable("ralph"));
+    command
+        .args(arguments)
+        .env_clear()
+        .envs(&world.env)
+        .current_dir(&world.cwd)
+        .stdin(Stdio::null());
+    for name in ["CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDECODE", "CLAUDE_PROJECT_DIR"] {
+        command.env_remove(name);
+    }
+    let ran = command.output().unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+}
+
+fn bash(world: &World, line: &str) -> Ran {
+    world.tool("Bash", json!({"command": line}))
+}
+
+#[test]
+fn behind_the_wall_a_planning_lets_every_command_run() {
+    let (world, file) = planned();
+    let flag = world.ralph_home().join("walls/session-1");
+    fs::remove_file(&flag).unwrap();
+    for line in ["rm -rf .", "x=-delete; find . $=x", "cat README.md", &"x".repeat(70_000)] {
+        bash(&world, line).silent();
+        assert!(flag.exists(), "the flag is raised before the command runs");
+    }
+    world.tool("Monitor", json!({"command": "make"})).silent();
+    // Resumed, the session has one line, ahead of all others.
+    let line = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("export X=1\n{}", line.replace("126", "0"))).unwrap();
+    world.session_starts("resume");
+    assert_eq!(fs::read_to_string(&file).unwrap(), format!("{line}export X=1\n"));
+}
+
+#[test]
+fn without_the_wall_a_planning_has_plain_readers_and_the_refusal_says_why() {
+    let check = |change: &dyn Fn(&World, &Path), why: &str| {
+        let (world, file) = planned();
+        change(&world, &file);
+        bash(&world, "cat tracked | grep -n x").silent();
+        bash(&world, "ralph ralplan status").silent();
+        let reason = bash(&world, "git log").denied();
+        assert!(reason.contains(why) && reason.contains("`ralph doctor`"), "{reason}");
+        world.tool("Monitor", json!({"command": "git log"})).denied();
+    };
+    check(&|_, file| fs::remove_file(file).unwrap(), "began before Ralph was installed");
+    check(
+        &|_, file| {
+            let line = fs::read_to_string(file).unwrap();
+            fs::write(file, line.replace("exit 126", "exit 0")).unwrap();
+        },
+        "were changed",
+    );
+    check(
+        &|_, file| {
+            fs::write(file.with_file_name("sessionstart-hook-1.sh"), "exec() { :; }\n").unwrap()
+        },
+        "another SessionStart hook",
+    );
+}
+
+#[test]
+fn the_flag_ends_with_the_planning_and_the_line_with_the_installation() {
+    let (world, file) = planned();
+    let flag = world.ralph_home().join("walls/session-1");
+    assert!(flag.exists(), "raised with the planning");
+    ralph(&world, &["cancel", "--all"]);
+    assert!(!flag.exists());
+    let other = file.with_file_name("sessionstart-hook-4.sh");
+    fs::write(&other, "export X=1\n").unwrap();
+    ralph(&world, &["uninstall"]);
+    assert!(!file.exists());
+    assert_eq!(fs::read_to_string(other).unwrap(), "export X=1\n");
 }

@@ -92,15 +92,17 @@ pub(crate) fn runs_lines(tool: &str) -> bool {
 /// # Errors
 /// Why it would not.
 pub(crate) fn raise(call: &HookCall, file: Option<&LoopFile>) -> Result<()> {
-    let session_id = &call.input.session_id;
-    let Some(line) = line(&call.home, session_id) else {
-        bail!("the path of Ralph's files is not absolute")
-    };
-    let ahead = client::ahead_of_commands(session_id);
-    if let Some(obstacle) =
-        wall::obstacle(ahead, &line).map(str::to_owned).or_else(kernel::cannot_stand)
-    {
+    if let Some(obstacle) = obstacle(&call.home, &call.input.session_id) {
         bail!("{obstacle}");
     }
-    WallFlag::of(&call.home, session_id)?.raise(file)
+    WallFlag::of(&call.home, &call.input.session_id)?.raise(file)
+}
+
+/// Why a command of this session would not run behind the wall; `None` if it would.
+pub fn obstacle(home: &Home, session_id: &str) -> Option<String> {
+    let Some(line) = line(home, session_id) else {
+        return Some("the path of Ralph's files is not absolute".to_owned());
+    };
+    let ahead = client::ahead_of_commands(session_id);
+    wall::obstacle(ahead, &line).map(str::to_owned).or_else(kernel::cannot_stand)
 }

@@ -11,6 +11,7 @@ pub mod transcript;
 
 use crate::process::{ancestry, table};
 use ralph_core::protocol::client_version::{ClientFeature, ClientVersion};
+use ralph_core::protocol::wall;
 use ralph_core::state::ClientProcess;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -114,6 +115,41 @@ pub fn ahead_of_commands(session_id: &str) -> Vec<(u32, String)> {
         Some((number, std::fs::read_to_string(entry.path()).unwrap_or_else(|_| "?".to_owned())))
     };
     files.filter_map(read).collect()
+}
+
+/// The shells that a client's tool calls have started and that still run, each with its process id and its
+/// line.
+pub fn running_shells(client: &ClientProcess) -> Vec<(u32, String)> {
+    let Some(table) = table::ProcessTable::read() else { return Vec::new() };
+    let rows = table.rows();
+    let parent = |pid: u32| rows.iter().find(|row| row.pid == pid).map(|row| row.parent);
+    let is_below = |pid: u32| {
+        std::iter::successors(Some(pid), |pid| parent(*pid)).take(64).any(|pid| pid == client.pid)
+    };
+    let pids: Vec<u32> =
+        rows.iter().map(|row| row.pid).filter(|pid| *pid != client.pid && is_below(*pid)).collect();
+    let lines = table.command_lines(&pids).into_iter().map(|line| line.arguments);
+    let shells = pids.into_iter().zip(lines).filter_map(|(pid, arguments)| {
+        let line = arguments.split('\0').find(|argument| wall::folder_file(argument).is_some())?;
+        Some((pid, line.to_owned()))
+    });
+    shells.collect()
+}
+
+/// Removes lines that run ahead of the commands of any session. A file that cannot be changed stays.
+pub fn remove_ahead_of_commands(is_ours: impl Fn(&str) -> bool) {
+    let Some(all) = config_dir().map(|config| config.join("session-env")) else { return };
+    let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for file in entries(&all).flat_map(|session| entries(&session.path())).map(|entry| entry.path())
+    {
+        let Ok(text) = std::fs::read_to_string(&file) else { continue };
+        let kept: String = text.split_inclusive('\n').filter(|line| !is_ours(line)).collect();
+        let _ = match kept.len() == text.len() {
+            true => Ok(()),
+            false if kept.is_empty() => std::fs::remove_file(&file),
+            false => std::fs::write(&file, kept),
+        };
+    }
 }
 
 /// True for a session without a terminal, where nobody can answer a question.

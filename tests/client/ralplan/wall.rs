@@ -1,5 +1,6 @@
 //! While a plan waits for a person, in every permission mode that the client has.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ralph_test_support::fake_api::{ApiRequest, Script, ScriptedTurn, StandIn};
@@ -17,10 +18,12 @@ pub(crate) const TESTS: &[Test] = tests![
     nothing_is_changed_where_nobody_would_be_asked,
     nothing_is_changed_in_plan_mode,
     nothing_is_changed_where_the_client_decides,
+    nothing_is_changed_by_another_shell,
+    a_session_without_the_line_has_readers_alone,
 ];
 
 /// Commands that would change something, each by another way.
-const CHANGES: [&str; 16] = [
+const CHANGES: [&str; 20] = [
     "git checkout -b x",
     "git branch y",
     "bash -c 'git branch y'",
@@ -37,10 +40,23 @@ const CHANGES: [&str; 16] = [
     "rm -f .omc/ralplan-state.json",
     "ralph ralplan approve",
     "ralph start 'Add a login'",
+    "x=-delete; find . $=x",
+    "printf '%d' 'path[$(touch y)]'",
+    "(sleep 0.2; touch y) & disown",
+    "find . -name README.md -exec rm {} ;",
 ];
 
 const READS: [&str; 4] =
     ["git log --oneline", "ls -la", "cat README.md", "git branch --list | head -n 3"];
+
+fn nothing_is_changed_by_another_shell() {
+    match Path::new(ZSH).exists() {
+        true => check_by("bypassPermissions", ZSH),
+        false => eprintln!("no zsh here"),
+    }
+}
+
+const ZSH: &str = "/usr/bin/zsh";
 
 fn nothing_is_changed_where_edits_need_no_permission() {
     check("acceptEdits");
@@ -66,9 +82,14 @@ fn nothing_is_changed_where_the_client_decides() {
     check("auto");
 }
 
-/// The plan is made and judged in this mode, and the conversation tries all that it may not.
 #[track_caller]
 fn check(mode: &str) {
+    check_by(mode, "/bin/bash");
+}
+
+/// The plan is made and judged in this mode, and the conversation tries all that it may not.
+#[track_caller]
+fn check_by(mode: &str, shell: &str) {
     let world = installed();
     world.write("earlier.sh", "#!/bin/sh\ngit branch y\n");
     world.run("chmod", &["+x", "earlier.sh"], "").exits(0);
@@ -97,14 +118,17 @@ fn check(mode: &str) {
                             "run_in_background": false}),
                     )
                     .then_tool("Skill", json!({"skill": "ralplan-x"}))
+                    .then_tool("Bash", json!({"command": "touch behind", "run_in_background": true}))
+                    .then_tool("Monitor", json!({"command": "touch behind", "description": "look", "timeout_ms": 2000}))
             }
             _ => obey(request).unwrap_or_else(|| ScriptedTurn::text("I wait.")),
         }
     });
     let stand_in = StandIn::start(Cast::default().join(conversation, &world)).unwrap();
-    world.client(&stand_in).args(&["--permission-mode", mode]).prompt(START).result();
+    let client = world.client(&stand_in).args(&["--permission-mode", mode]).env("SHELL", shell);
+    client.prompt(START).result();
     assert_eq!(phase(&world), "awaiting_user_approval");
-    let tried = READS.len() + CHANGES.len() + 3;
+    let tried = READS.len() + CHANGES.len() + 5;
     // Other calls come before the many of one turn, and after them.
     let requests = stand_in.requests();
     let mut results = requests.iter().map(ApiRequest::tool_results);
@@ -114,10 +138,47 @@ fn check(mode: &str) {
     for (command, read) in READS.iter().zip(reads) {
         assert!(!read.is_error, "{mode}: {command}: {}", read.text);
     }
-    let tries = CHANGES.iter().chain(&["Write", "Agent", "Skill"]);
-    for (what, change) in tries.zip(changes) {
+    let (lines, tools) = changes.split_at(CHANGES.len());
+    for (what, change) in ["Write", "Agent"].iter().zip(tools) {
         assert_refused(change, &format!("{mode}: {what}"));
+    }
+    // Where the client runs the commands, the kernel refuses what they try.
+    if mode == "bypassPermissions" {
+        let at = CHANGES.iter().position(|line| *line == "echo x > README.md").unwrap();
+        assert!(lines[at].text.to_lowercase().contains("permission denied"), "{}", lines[at].text);
     }
     assert_untouched(&world);
     assert_eq!(stand_in.unscripted(), 0);
+}
+
+/// The client's file with our line is gone: the session's shell has no wall.
+fn a_session_without_the_line_has_readers_alone() {
+    let world = installed();
+    let n_stops = AtomicUsize::new(0);
+    let folder = world.config().join("session-env");
+    let conversation = Script::new().answer_with(move |request| {
+        let news = request.news();
+        match n_stops.load(Ordering::SeqCst) {
+            0 if news.contains("Next: summarize in a few lines") => {
+                n_stops.store(1, Ordering::SeqCst);
+                std::fs::remove_dir_all(&folder).unwrap();
+                ScriptedTurn::bash("cat README.md | head -n 1")
+                    .then_tool("Bash", json!({"command": "git log"}))
+            }
+            _ => obey(request).unwrap_or_else(|| ScriptedTurn::text("I wait.")),
+        }
+    });
+    let stand_in = StandIn::start(Cast::default().join(conversation, &world)).unwrap();
+    world
+        .client(&stand_in)
+        .args(&["--permission-mode", "bypassPermissions"])
+        .prompt(START)
+        .result();
+    let requests = stand_in.requests();
+    let mut results = requests.iter().map(ApiRequest::tool_results);
+    let results = results.find(|results| results.len() == 2).expect("both were tried");
+    assert!(!results[0].is_error, "{}", results[0].text);
+    assert_refused(&results[1], "git log");
+    assert!(results[1].text.contains("start a new session"), "{}", results[1].text);
+    assert_untouched(&world);
 }

@@ -30,7 +30,8 @@ pub(super) fn named(situation: &Situation<'_>, line: &str) -> Option<RuleHit> {
 
 /// True for a command that does not change what it names. Ralph's own commands refuse what they must.
 fn only_reads(simple: &Simple) -> bool {
-    const LOOKS: [&str; 7] = ["blame", "diff", "grep", "log", "ls-files", "show", "status"];
+    const LOOKS: [&str; 9] =
+        ["add", "blame", "commit", "diff", "grep", "log", "ls-files", "show", "status"];
     let looks = || {
         let first = simple.arguments().first();
         first.is_some_and(|word| LOOKS.contains(&word.text.as_str()))

@@ -141,7 +141,8 @@ fn of_field(
         Carries::Prompt => prompt(text),
         Carries::Command => bash::named(situation, text),
         Carries::Anything => path(situation.places, call, text, all)
-            .or_else(|| prompt(text))
+            .or_else(|| slashed(text).map(refuse_prompt))
+            .or_else(|| message(text))
             .or_else(|| bash::named(situation, text)),
     }
 }

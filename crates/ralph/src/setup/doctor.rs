@@ -18,6 +18,7 @@ pub(crate) mod settings;
 mod shared;
 pub(crate) mod states;
 mod versions;
+mod wall;
 mod worktrees;
 
 use crate::command::exit::Exit;
@@ -108,6 +109,7 @@ fn examine(places: &InstallPaths) -> Vec<Check> {
     checks.extend(path::check(&settings, places));
     checks.push(home::check(places.ralph.root()));
     checks.push(elsewhere::check(&places.current));
+    checks.push(wall::check(places));
     checks.extend(states::check(&loops));
     checks.extend(orphans::check(&loops, places));
     checks.push(worktrees::check(&loops));

@@ -15,7 +15,9 @@ use crate::setup::install::{back_up, backups, files, plugin, summary};
 use crate::setup::places::InstallPaths;
 use crate::setup::tell::tell;
 use anyhow::{Context, Result};
+use ralph_core::protocol::wall;
 use ralph_core::text::hex;
+use ralph_io::client;
 use ralph_io::project::user_files::{self, TextFile};
 use std::path::{Path, PathBuf};
 
@@ -72,6 +74,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         carry_out(&settings, &found)?;
     }
     let left = remove_files(&scope, known.as_ref(), args.dry_run)?;
+    if !args.dry_run {
+        // Every session's shell would look for a flag that nobody raises.
+        client::remove_ahead_of_commands(wall::is_line);
+    }
     if !args.dry_run {
         let folders = known.as_ref().map_or(&[][..], |known| &known.folders);
         for folder in folders.iter().rev() {

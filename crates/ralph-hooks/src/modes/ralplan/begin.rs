@@ -10,7 +10,7 @@ use ralph_core::state::{LoopState, Mode, RalplanState, StartedBy};
 use ralph_io::store::lifecycle;
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::wall_flag::WallFlag;
-use ralph_io::{process::clock, project, project::settings, store::plan_files};
+use ralph_io::{client, process::clock, project, project::settings, store::plan_files};
 use std::path::Path;
 
 /// Starts a planning run, or continues the session's own.
@@ -117,6 +117,10 @@ fn create(asked: &StartRequest<'_>, now: Timestamp) -> Result<StartOutcome> {
     };
     let (mut state, problems) = new(asked, plan, now)?;
     told.extend(problems);
+    // The wall stands around what begins after it.
+    told.extend(client::process().iter().flat_map(client::running_shells).map(|(pid, _)| {
+        format!("a command that began before runs on without the wall: end process {pid} if it may change anything")
+    }));
     plan_files::prepare(root)?;
     // Write the document first: a planning run without one counts as cancelled.
     plan_files::show(&state)?;

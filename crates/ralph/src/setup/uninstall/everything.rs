@@ -16,7 +16,7 @@ use ralph_io::{project::user_files, store::lifecycle};
 use std::path::{Path, PathBuf};
 
 /// Ralph's working files. A lock is named after the file that it guards.
-const WORKED_BY: [&str; 12] = [
+const WORKED_BY: [&str; 13] = [
     "always",
     "backups",
     "bound",
@@ -29,6 +29,7 @@ const WORKED_BY: [&str; 12] = [
     "shared",
     "trees",
     "trust",
+    "walls",
 ];
 
 /// Folders that the user may want again.
