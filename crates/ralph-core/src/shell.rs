@@ -301,8 +301,7 @@ impl LineReader<'_> {
 
     fn word(&mut self) -> Option<Word> {
         let mut word = Word::default();
-        loop {
-            let Some(letter) = self.rest.chars().next() else { break };
+        while let Some(letter) = self.rest.chars().next() {
             match letter {
                 ' ' | '\t' | '\n' | ';' | '&' | '|' | ')' | '<' | '>' => break,
                 '(' => return None,

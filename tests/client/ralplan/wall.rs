@@ -176,7 +176,9 @@ fn a_session_without_the_line_has_readers_alone() {
         .result();
     let requests = stand_in.requests();
     let mut results = requests.iter().map(ApiRequest::tool_results);
-    let results = results.find(|results| results.len() == 2).expect("both were tried");
+    let results = results
+        .find(|results| results.len() == 2 && results[1].text.starts_with("PreToolUse:Bash"))
+        .expect("both were tried");
     assert!(!results[0].is_error, "{}", results[0].text);
     assert_refused(&results[1], "git log");
     assert!(results[1].text.contains("start a new session"), "{}", results[1].text);
