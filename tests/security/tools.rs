@@ -1,16 +1,13 @@
 //! What a call carries decides, not the name of its tool: forbidden effects in every tool, dressed in every way, and
 //! honest work beside them.
 //!
-//! Every line of a shell that the hook lets through is run, in a home and a project of its own, and what is protected
-//! must be as before.
+//! Every tool that is not known carries the same path in every shape.
 
 use crate::world::{Ran, World, executable, run};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 /// A loop whose home, settings and executables stand where they do for a person.
