@@ -106,7 +106,7 @@ fn a_loop_that_is_replaced_says_so_itself() {
 #[test]
 fn a_denial_keeps_what_it_was_made_from_and_stays_small() {
     let world = World::looping("");
-    let long = format!("ralph cancel; {}", "x".repeat(40 << 10));
+    let long = format!("rm {} {}", world.state_path().display(), "x".repeat(40 << 10));
     world.tool("Bash", json!({"command": long})).denied();
     world.tool("Write", json!({"file_path": world.state_path(), "content": long})).denied();
     let lines = lines(&folder(&world));

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::{Cast, START, assert_untouched, obey, phase};
 use crate::Test;
 use crate::kept::installed;
+use crate::support::World;
 use crate::versions::assert_refused;
 
 pub(crate) const TESTS: &[Test] = tests![
@@ -19,11 +20,12 @@ pub(crate) const TESTS: &[Test] = tests![
     nothing_is_changed_in_plan_mode,
     nothing_is_changed_where_the_client_decides,
     nothing_is_changed_by_another_shell,
+    nothing_is_changed_in_the_clients_own_sandbox,
     a_session_without_the_line_has_readers_alone,
 ];
 
 /// Commands that would change something, each by another way.
-const CHANGES: [&str; 20] = [
+const CHANGES: [&str; 21] = [
     "git checkout -b x",
     "git branch y",
     "bash -c 'git branch y'",
@@ -44,6 +46,7 @@ const CHANGES: [&str; 20] = [
     "printf '%d' 'path[$(touch y)]'",
     "(sleep 0.2; touch y) & disown",
     "find . -name README.md -exec rm {} ;",
+    "echo scratch > \"$TMPDIR/s\" && cat \"$TMPDIR/s\"",
 ];
 
 const READS: [&str; 4] =
@@ -51,11 +54,20 @@ const READS: [&str; 4] =
 
 fn nothing_is_changed_by_another_shell() {
     match Path::new(ZSH).exists() {
-        true => check_by("bypassPermissions", ZSH),
+        true => check_by("bypassPermissions", ZSH, installed()),
         false => eprintln!("no zsh here"),
     }
 }
 
+fn nothing_is_changed_in_the_clients_own_sandbox() {
+    let world = World::sandboxed();
+    world.settings(json!({"sandbox": {"enabled": true, "failIfUnavailable": true,
+        "autoAllowBashIfSandboxed": true}}));
+    world.ralph(&["install"]).exits(0);
+    check_by("bypassPermissions", BASH, world);
+}
+
+const BASH: &str = "/bin/bash";
 const ZSH: &str = "/usr/bin/zsh";
 
 fn nothing_is_changed_where_edits_need_no_permission() {
@@ -84,13 +96,12 @@ fn nothing_is_changed_where_the_client_decides() {
 
 #[track_caller]
 fn check(mode: &str) {
-    check_by(mode, "/bin/bash");
+    check_by(mode, BASH, installed());
 }
 
 /// The plan is made and judged in this mode, and the conversation tries all that it may not.
 #[track_caller]
-fn check_by(mode: &str, shell: &str) {
-    let world = installed();
+fn check_by(mode: &str, shell: &str, world: World) {
     world.write("earlier.sh", "#!/bin/sh\ngit branch y\n");
     world.run("chmod", &["+x", "earlier.sh"], "").exits(0);
     // A skill of the repository runs its commands when it loads, whatever it is called.
@@ -145,7 +156,13 @@ fn check_by(mode: &str, shell: &str) {
     // Where the client runs the commands, the kernel refuses what they try.
     if mode == "bypassPermissions" {
         let at = CHANGES.iter().position(|line| *line == "echo x > README.md").unwrap();
-        assert!(lines[at].text.to_lowercase().contains("permission denied"), "{}", lines[at].text);
+        let said = lines[at].text.to_lowercase();
+        assert!(said.contains("permission denied") || said.contains("read-only"), "{said}");
+        assert!(
+            lines[CHANGES.len() - 1].text.contains("scratch"),
+            "{}",
+            lines[CHANGES.len() - 1].text
+        );
     }
     assert_untouched(&world);
     assert_eq!(stand_in.unscripted(), 0);

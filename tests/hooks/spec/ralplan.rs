@@ -477,7 +477,7 @@ fn an_architect_reads_and_changes_nothing() {
     reports(&world, "planner", "p", QUESTION).exit(0);
     by(&world, "ralplan-architect", "Read", json!({"file_path": world.project().join("tracked")}))
         .silent();
-    by(&world, "ralplan-architect", "Bash", json!({"command": "git log --oneline"})).silent();
+    by(&world, "ralplan-architect", "Bash", json!({"command": "cat tracked"})).silent();
     for (tool, input) in [
         ("Write", write_to(&world, PLAN)),
         ("Edit", write_to(&world, "tracked")),

@@ -5,7 +5,7 @@
 
 use super::places;
 use super::plain_readers::{is_ralph, is_reader};
-use super::{Rule, RuleHit, Situation, ToolCall};
+use super::{Rule, RuleHit, Situation, ToolCall, ralph_command};
 use crate::shell::{self, Simple};
 
 /// The row for the command line of a shell.
@@ -18,7 +18,8 @@ pub(super) fn row(situation: &Situation<'_>, call: &ToolCall<'_>) -> RuleHit {
         return (Rule::Artefact, refused.to_owned());
     }
     let line = call.input.command.as_deref().unwrap_or_default();
-    named(situation, line).unwrap_or((Rule::Mutation, String::new()))
+    let refused = || ralph_command::refused(line).map(|reason| (Rule::RefusedCommand, reason));
+    named(situation, line).or_else(refused).unwrap_or((Rule::Mutation, String::new()))
 }
 
 /// The protected place that a line names, unless it only reads it.

@@ -23,12 +23,11 @@ const LONGEST_PATH: usize = 4096;
 
 /// One text of a tool's input.
 pub(super) struct Field {
-    name: String,
     text: String,
     carries: Carries,
 }
 
-/// Every text of a call, and every list of texts as one line; `None` if there are too many.
+/// Every text of a call; `None` if there are too many.
 pub(super) fn of(call: &ToolCall<'_>) -> Option<Vec<Field>> {
     let tool = tools::find(call.tool);
     let mut fields = Fields { tool, found: Vec::new(), n_bytes: 0, full: false };
@@ -81,7 +80,7 @@ impl Fields {
                             .map(|(_, carries)| *carries),
                     });
                     // Some tools take a map from paths to texts.
-                    self.add(member, member, told.unwrap_or(Carries::Path));
+                    self.add(member, told.unwrap_or(Carries::Path));
                     self.value(member, value, told, depth);
                 }
             }
@@ -91,7 +90,7 @@ impl Fields {
 
     fn text(&mut self, name: &str, text: &str, told: Option<Carries>, depth: usize) {
         let carries = told.unwrap_or_else(|| self.tool.carries(name));
-        self.add(name, text, carries);
+        self.add(text, carries);
         let is_json = text.trim_start().starts_with(['{', '[']) && carries == Carries::Anything;
         if is_json
             && depth < DEEPEST
@@ -101,7 +100,7 @@ impl Fields {
         }
     }
 
-    fn add(&mut self, name: &str, text: &str, carries: Carries) {
+    fn add(&mut self, text: &str, carries: Carries) {
         if matches!(carries, Carries::Nothing | Carries::Content) || text.is_empty() {
             return;
         }
@@ -110,22 +109,17 @@ impl Fields {
             self.full = true;
             return;
         }
-        self.found.push(Field { name: name.to_owned(), text: text.to_owned(), carries });
+        self.found.push(Field { text: text.to_owned(), carries });
     }
 }
 
 /// The row that one of the fields matches; `None` if all fields are harmless.
 pub(super) fn row(situation: &Situation<'_>, call: &ToolCall<'_>) -> Option<RuleHit> {
     let Some(fields) = of(call) else { return Some((Rule::CutCommand, MANY.to_owned())) };
-    fields.iter().find_map(|field| of_field(situation, call, field, &fields))
+    fields.iter().find_map(|field| of_field(situation, call, field))
 }
 
-fn of_field(
-    situation: &Situation<'_>,
-    call: &ToolCall<'_>,
-    field: &Field,
-    all: &[Field],
-) -> Option<RuleHit> {
+fn of_field(situation: &Situation<'_>, call: &ToolCall<'_>, field: &Field) -> Option<RuleHit> {
     let text = field.text.as_str();
     // A truncated text continues with unknown content.
     let is_cut = call.cut && text.len() + 8 > LONGEST;
@@ -134,13 +128,13 @@ fn of_field(
         // A URL is not a place on this machine.
         Carries::Path | Carries::Anything if is_elsewhere(text) => None,
         Carries::Message => message(text),
-        Carries::Path => path(situation.places, call, text, all),
+        Carries::Path => path(situation.places, call, text),
         Carries::Prompt | Carries::Command | Carries::Anything if is_cut => {
             Some((Rule::CutCommand, MANY.to_owned()))
         }
         Carries::Prompt => prompt(text),
         Carries::Command => bash::named(situation, text),
-        Carries::Anything => path(situation.places, call, text, all)
+        Carries::Anything => path(situation.places, call, text)
             .or_else(|| slashed(text).map(refuse_prompt))
             .or_else(|| message(text))
             .or_else(|| bash::named(situation, text)),
@@ -193,67 +187,18 @@ fn refuse_prompt(command: String) -> RuleHit {
 }
 
 /// A text that may be a path, in a tool that may do anything with it.
-fn path(
-    places: &ProtectedPaths,
-    call: &ToolCall<'_>,
-    text: &str,
-    all: &[Field],
-) -> Option<RuleHit> {
+fn path(places: &ProtectedPaths, call: &ToolCall<'_>, text: &str) -> Option<RuleHit> {
     let text = text.trim();
     if text.len() > LONGEST_PATH || text.contains('\n') {
         return None;
     }
     let path = places.written_out(text);
-    if let Some(place) = places.protected(&path, call.cwd) {
-        return Some(places::row(place));
-    }
-    let place = places.holds_protected(&path, call.cwd)?;
-    // Nearly every call names the project or one of its parent folders, so these count only if the
-    // call removes or moves them.
-    if !places.is_at_or_above(&path, call.cwd) || takes_away(call, all) {
-        return Some(places::row(place));
-    }
-    None
-}
-
-/// True if the tool's name or one of its arguments announces a removal or a move.
-fn takes_away(call: &ToolCall<'_>, all: &[Field]) -> bool {
-    const VERBS: [&str; 16] = [
-        "delete", "remove", "rm", "rmdir", "rmtree", "unlink", "erase", "wipe", "trash", "move",
-        "mv", "rename", "clean", "purge", "chmod", "chown",
-    ];
-    let says = |text: &str| {
-        let mut word = String::new();
-        let mut words = Vec::new();
-        for letter in text.chars().chain(" ".chars()) {
-            if !letter.is_alphanumeric() || letter.is_uppercase() {
-                words.push(std::mem::take(&mut word));
-            }
-            if letter.is_alphanumeric() {
-                word.extend(letter.to_lowercase());
-            }
-        }
-        words.iter().any(|word| VERBS.contains(&word.as_str()))
+    // Nearly every call names the project or one of its parent folders.
+    let held = || {
+        let place = places.holds_protected(&path, call.cwd)?;
+        (!places.is_at_or_above(&path, call.cwd)).then_some(place)
     };
-    // For another vendor's tool, only its own name counts, not the server's.
-    let named = call.tool.rsplit("__").next().unwrap_or(call.tool);
-    let told = |field: &&Field| {
-        let name = field.name.to_ascii_lowercase();
-        [
-            "operation",
-            "action",
-            "method",
-            "command",
-            "op",
-            "mode",
-            "type",
-            "kind",
-            "verb",
-            "function",
-        ]
-        .contains(&name.as_str())
-    };
-    says(named) || all.iter().filter(told).any(|field| field.text.len() <= 24 && says(&field.text))
+    places.protected(&path, call.cwd).or_else(held).map(places::row)
 }
 
 /// The texts of a call that may be paths, for a caller that can resolve links.

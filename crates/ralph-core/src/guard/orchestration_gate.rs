@@ -1,7 +1,8 @@
 //! What an orchestration allows: the conversation routes and does no work of its own, agents write
 //! their own artefacts, and only the next agent may be called.
 
-use super::{Caller, Cell, Rule, ToolCall, plain_readers};
+use super::{Caller, Cell, Rule, ToolCall, plain_readers, ralph_command};
+use crate::shell::Simple;
 
 /// What is known about a call in an orchestration.
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +53,7 @@ fn reads(gate: &OrchestrationGate<'_>, call: &ToolCall<'_>) -> Result<(), String
     match call.tool {
         "Bash" | "Monitor" => {
             let line = call.input.command.as_deref().unwrap_or_default();
-            plain_readers::only_reads(line, |_| true).or_else(|why| {
+            plain_readers::only_reads(line, concerns_the_loop).or_else(|why| {
                 let readers = plain_readers::named();
                 refused(&format!("it runs `ralph` and {readers}, with pipes between them: {why}"))
             })
@@ -71,6 +72,14 @@ fn routes(gate: &OrchestrationGate<'_>, what: &str) -> String {
         "This conversation routes the session and does no work of its own: {what}. {}",
         gate.next
     )
+}
+
+/// True for a `ralph` command that reads, or that concerns the loop and not its work.
+fn concerns_the_loop(simple: &Simple) -> bool {
+    const ASKS: [&str; 3] = ["blocked", "task", "verify"];
+    let first = simple.arguments().first();
+    first.is_some_and(|word| ASKS.contains(&word.text.as_str()))
+        || ralph_command::only_reads(simple)
 }
 
 /// True for a tool that ends or wakes something or talks to the user.

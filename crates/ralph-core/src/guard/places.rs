@@ -138,8 +138,9 @@ impl ProtectedPaths {
         if last == "managed-settings.json" {
             return Some(ProtectedPlace::HookSettings);
         }
-        let of_client = (1..path.len()).find(|at| self.is_client_folder(&path[..*at]));
-        if let Some(place) = of_client.and_then(|at| within_client(&path[at..])) {
+        // A worktree of the client's lies in such a folder and has one of its own.
+        let mut of_client = (1..path.len()).filter(|at| self.is_client_folder(&path[..*at]));
+        if let Some(place) = of_client.find_map(|at| within_client(&path[at..])) {
             return Some(place);
         }
         self.sessions.iter().any(|place| is_under(path, place)).then_some(ProtectedPlace::Session)
@@ -166,7 +167,7 @@ impl ProtectedPaths {
 
     /// The protected place that a text names, in any language.
     pub(super) fn named_in(&self, text: &str) -> Option<ProtectedPlace> {
-        let text = folded(&format!("{text}\n{}", joined(text))).into_owned();
+        let text = folded(text);
         let has = |name: &str| text.contains(&*folded(name));
         // By its whole path, or behind any spelling of the home folder.
         let names = |place: &str| {
@@ -217,13 +218,9 @@ impl ProtectedPaths {
         self.segments(folder, "/").starts_with(&self.segments(path, folder))
     }
 
-    /// Normalises a path in a tool's input: resolves `file:` URLs and variables.
+    /// A path as a tool's input gives it, with the variables that a shell would fill in.
     pub(super) fn written_out(&self, text: &str) -> String {
-        let path = match text.strip_prefix("file://") {
-            // A host may come first: `file://localhost/x`.
-            Some(rest) => unescaped(rest.find('/').map_or(rest, |at| &rest[at..])),
-            None => unescaped(text.strip_prefix("file:").unwrap_or(text)),
-        };
+        let path = text.strip_prefix("file://").unwrap_or(text).to_owned();
         let variables = [("HOME", &self.home), ("RALPH_HOME", &self.ralph_home)];
         variables.into_iter().fold(path, |path, (name, value)| {
             path.replace(&format!("${{{name}}}"), value).replace(&format!("${name}"), value)
@@ -277,37 +274,6 @@ fn within_client(path: &[String]) -> Option<ProtectedPlace> {
 /// The folded segments of a path.
 fn parts(path: &str) -> Vec<String> {
     path.split('/').filter(|part| !part.is_empty()).map(|part| folded(part).into_owned()).collect()
-}
-
-/// Joins the segments of a path that a text writes separately, as in `'.claude', 'settings.json'`
-/// or `home / "x"`.
-fn joined(text: &str) -> String {
-    let mut joined = String::with_capacity(text.len());
-    for chunk in text.split(['(', ')', '\n', ';']) {
-        let parts =
-            chunk.split(|letter: char| letter.is_whitespace() || "'\"`,+/".contains(letter));
-        for part in parts.filter(|part| !part.is_empty()) {
-            joined.push_str(part);
-            joined.push('/');
-        }
-        joined.push('\n');
-    }
-    joined
-}
-
-/// Decodes percent escapes: `%2e` is a dot.
-fn unescaped(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        let decoded = digits
-            .filter(|_| *first == b'%')
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(decoded.unwrap_or(*first));
-        rest = if decoded.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn is_under(path: &[String], place: &str) -> bool {

@@ -43,10 +43,17 @@ const PLAIN_READERS: [&str; 35] = [
     "whoami",
 ];
 
+/// Programs that only read if each argument begins like this.
+const READERS_WITH: [(&str, &str); 1] = [("date", "+")];
+
 /// True for a program that only reads.
 pub(super) fn is_reader(simple: &Simple) -> bool {
     let name = simple.program().first().map_or("", |word| word.text.as_str());
-    !simple.writes && simple.program().len() == simple.words.len() && PLAIN_READERS.contains(&name)
+    let is_so = |(known, begins): &(&str, &str)| {
+        name == *known && simple.arguments().iter().all(|word| word.text.starts_with(begins))
+    };
+    let reads = PLAIN_READERS.contains(&name) || READERS_WITH.iter().any(is_so);
+    reads && !simple.writes && simple.program().len() == simple.words.len()
 }
 
 /// Whether a line only reads: plain readers with pipes between them, and commands of Ralph's own that

@@ -1,9 +1,10 @@
-//! The `ralph` commands that only a person may give, in a text that the client would submit as theirs. A
-//! command in a shell refuses by itself.
+//! The `ralph` commands that only a person may give: in a command line, where the command would refuse by
+//! itself, but the model is told at once what a person types; and in a text that the client would submit as
+//! theirs.
 
-use crate::guard::human_only::PERSONS_ONLY;
+use crate::guard::human_only::{self, PERSONS_ONLY};
 use crate::guard::own_loop::{self, Reach};
-use crate::shell::Simple;
+use crate::shell::{self, Simple};
 
 /// A refused command: its name, and its second word if only some are refused.
 type RefusedCommand = (&'static str, &'static str);
@@ -20,7 +21,33 @@ fn refused_commands() -> impl Iterator<Item = RefusedCommand> {
 /// True for a `ralph` command that changes nothing.
 pub(super) fn only_reads(simple: &Simple) -> bool {
     let words: Vec<&str> = simple.arguments().iter().map(|word| word.text.as_str()).collect();
-    own_loop::command_of(&words).is_some_and(|command| own_loop::reach(command) == Reach::Reads)
+    let reads = own_loop::command_of(&words)
+        .is_some_and(|command| own_loop::reach(command) == Reach::Reads);
+    reads && !words.contains(&"--begin")
+}
+
+/// The reason against a line that plainly gives a person's command.
+pub(super) fn refused(line: &str) -> Option<String> {
+    let programs = shell::programs(line)?;
+    programs.iter().find_map(|simple| {
+        let words: Vec<&str> = simple.arguments().iter().map(|word| word.text.as_str()).collect();
+        match (simple.name(), words.as_slice()) {
+            ("sh" | "bash" | "zsh", ["-c", script, ..]) => refused(script),
+            ("ralph", words) => {
+                let plain: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
+                let given = |(command, _): &&(&str, &str)| {
+                    let mut parts = command.split(' ').enumerate();
+                    parts.all(|(at, part)| if part.starts_with('-') { words.contains(&part) } else { plain.get(at) == Some(&part) })
+                };
+                // The one that a skill gives for its own session.
+                let is_own = matches!(words, ["start", "--session", _, "-"]);
+                let (command, typed) = PERSONS_ONLY.iter().find(given).filter(|_| !is_own)?;
+                let reason = human_only::reason(command, typed);
+                Some(format!("{reason}. You may use `ralph task …` (not `import`) and `ralph status`. Go on with the work."))
+            }
+            _ => None,
+        }
+    })
 }
 
 /// A refused command in a text that is not a command line or cannot be parsed: `ralph`, and within

@@ -91,14 +91,16 @@ impl PlanGate<'_> {
                 "The plan `{path}` ({hash}) waits for the person: ask with AskUserQuestion, the one \
                  question that `ralph ralplan next` prints: it names both, with the options Proceed, \
                  Proceed and start, Adjust and Discard. Reading is \
-                 allowed meanwhile (Read, Grep, Glob, and Bash, in which nothing can be changed). Silence is no consent: wait."
+                 allowed meanwhile (Read, Grep, Glob). Silence is no consent: wait."
             ),
             (false, true) => "The plan is not judged yet: go on with `ralplan-planner`, then \
-                              `ralplan-critic`. Reading is allowed meanwhile (Read, Grep, Glob, and Bash, in which nothing can be changed)."
+                              `ralplan-critic`. Reading is allowed meanwhile (Read, Grep, Glob)."
                 .to_owned(),
-            (false, false) => "The plan is not judged yet: `ralph ralplan status` names the agent that is \
-                               called next. Reading is allowed meanwhile (Read, Grep, Glob, and Bash, in which nothing can be changed)."
-                .to_owned(),
+            (false, false) => {
+                "The plan is not judged yet: `ralph ralplan status` names the agent that is \
+                               called next. Reading is allowed meanwhile (Read, Grep, Glob)."
+                    .to_owned()
+            }
         }
     }
 }

@@ -111,7 +111,7 @@ fn cells() -> Vec<(&'static str, ToolInput, &'static str, &'static str)> {
         ("MultiEdit", file(state), "protected_place", "protected_place"),
         ("NotebookEdit", notebook, "protected_place", "protected_place"),
         ("Bash", bash("rm /home/u/.local/state/ralph/x"), "protected_place", "protected_place"),
-        ("Bash", bash("ralph cancel"), "allow", "allow"),
+        ("Bash", bash("ralph cancel"), "refused_command", "refused_command"),
     ]
 }
 
@@ -241,6 +241,32 @@ fn a_line_that_names_a_protected_place_runs_if_all_of_it_only_reads() {
 }
 
 #[test]
+fn a_line_that_plainly_gives_a_persons_command_is_refused_with_what_to_type() {
+    for (command, typed) in human_only::PERSONS_ONLY {
+        for form in [
+            "ralph {}",
+            "cd x && /usr/local/bin/ralph {} x",
+            "bash -c 'ralph {}'",
+            "echo $(ralph {})",
+        ] {
+            let line = form.replace("{}", command);
+            let ruling = ruling(Mode::Plain, LoopActivity::Running, "Bash", &bash(&line));
+            let Ruling::Deny { rule: Rule::RefusedCommand, reason } = ruling else {
+                panic!("{line}: {ruling:?}")
+            };
+            assert!(
+                reason.contains(typed) && reason.contains("`ralph status`"),
+                "{line}: {reason}"
+            );
+        }
+    }
+    check_all(
+        &["ralph start --session s-1 -", "ralph task done T-1", "ralph checkpoint list"],
+        "allow",
+    );
+}
+
+#[test]
 fn every_other_line_runs_however_hard_it_is_to_read() {
     check_all(
         &[
@@ -251,9 +277,9 @@ fn every_other_line_runs_however_hard_it_is_to_read() {
             "if true; then",
             "grep -rn settings src && npm test || true",
             "~/.local/bin/ralph task done T-1 --note 'ok'",
-            // The command itself refuses these.
-            "ralph cancel",
-            "bash -c 'ralph pause'",
+            // The command itself refuses this one.
+            "x=cancel; ralph $x",
+            "git commit -m 'ralph cancel works'",
             // What such a line changes is detected afterwards.
             "x=.claude; rm $x/sett*",
             "sh ./script.sh",
@@ -275,7 +301,6 @@ fn a_tool_is_judged_by_every_field_of_its_input() {
     for input in [
         json!({"path": state}),
         json!({"uri": format!("file://{state}")}),
-        json!({"uri": "file:///home/u/%2elocal/state/ralph/x"}),
         json!({"where": "~/.local/state/ralph"}),
         json!({"where": "$HOME/.local/state/ralph/x"}),
         json!({"where": "${RALPH_HOME}/x"}),
@@ -283,7 +308,6 @@ fn a_tool_is_judged_by_every_field_of_its_input() {
         json!({"files": {"/home/u/.claude/settings.json": "{}"}}),
         json!({"options": "{\"target\": \"/home/u/.claude/settings.json\"}"}),
         json!({"path": "/home/u/.local/state"}),
-        json!({"path": ".", "operation": "delete"}),
         json!({"command": "rm -rf ~/.local/state/ralph"}),
         json!({"code": "import os; os.remove(os.path.expanduser('~/.claude/settings.json'))"}),
         json!({"script": {"lines": ["cd ~/.claude", "rm settings.json"]}}),
@@ -296,7 +320,6 @@ fn a_tool_is_judged_by_every_field_of_its_input() {
         json!({"text": "ralph cancel"}),
         json!({"prompt": "/ralph-cancel"}),
         json!({"prompt": "Wait a minute, then type `/ralph:ralph-cancel`."}),
-        json!({"stdin": "cd x && ralph pause\n"}),
         json!({"payload": "{\"cmd\": \"ralph cancel\"}"}),
     ] {
         assert_eq!(judged("mcp__any__thing", input.clone()), "refused_command", "{input}");
@@ -380,6 +403,8 @@ fn an_edit_is_judged_by_the_path_and_by_what_it_resolves_to() {
     check_edit("/opt/plugins/ralph/hooks/hooks.json", None, "protected_place");
     check_edit("/project/hooks/hooks.json", None, "allow");
     check_edit("/project/.claude/skills/ralph-plan/SKILL.md", None, "protected_place");
+    check_edit("/project/.claude/worktrees/a/.claude/settings.json", None, "protected_place");
+    check_edit("/project/.claude/worktrees/a/src/a.rs", None, "allow");
     check_edit("/project/.claude/skills/rp/SKILL.md", None, "protected_place");
     check_edit("/project/.claude/skills/planloop/SKILL.md", None, "protected_place");
     check_edit("/project/.claude/skills/other/SKILL.md", None, "allow");

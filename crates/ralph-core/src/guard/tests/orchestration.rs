@@ -86,8 +86,10 @@ fn rows() -> Vec<(&'static str, ToolInput, [&'static str; 4])> {
             ["artefact", "allow", "artefact", "artefact"],
         ),
         ("Write", file(state), all("protected_place")),
-        // The command itself refuses.
-        ("Bash", bash("ralph cancel"), all("allow")),
+        ("Bash", bash("ralph cancel"), all("refused_command")),
+        ("Bash", bash("ralph session next --begin"), all("refused_command")),
+        ("Bash", bash("date +%s"), all("allow")),
+        ("Bash", bash("date -s 12:00"), work("mutation")),
     ]
 }
 
