@@ -51,6 +51,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let places = InstallPaths::from_environment()?;
     if !args.dry_run {
         refuse_inside_a_live_loop(&places)?;
+        // Every session's shell would look for a flag that nobody raises.
+        client::remove_ahead_of_commands(wall::is_line);
     }
     if let Some(folder) = args.scope.plugin(&places) {
         return plugin::uninstall(&folder, args.dry_run, &places);
@@ -74,10 +76,6 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         carry_out(&settings, &found)?;
     }
     let left = remove_files(&scope, known.as_ref(), args.dry_run)?;
-    if !args.dry_run {
-        // Every session's shell would look for a flag that nobody raises.
-        client::remove_ahead_of_commands(wall::is_line);
-    }
     if !args.dry_run {
         let folders = known.as_ref().map_or(&[][..], |known| &known.folders);
         for folder in folders.iter().rev() {

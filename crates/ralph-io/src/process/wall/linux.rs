@@ -170,8 +170,9 @@ const REFUSED_OLD: &[i64] = &[
     libc::SYS_chmod, libc::SYS_chown, libc::SYS_lchown, libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat,
     libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt, libc::SYS_uselib, libc::SYS_kexec_file_load,
 ];
+/// `kexec_file_load`, which has another number here.
 #[cfg(not(target_arch = "x86_64"))]
-const REFUSED_OLD: &[i64] = &[];
+const REFUSED_OLD: &[i64] = &[294];
 
 /// Questions to a terminal or a file, and what one does to a terminal of one's own. Every other device call
 /// is refused: some change a file or a disk that was opened for reading.
