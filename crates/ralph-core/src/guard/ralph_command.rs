@@ -4,6 +4,7 @@
 
 use crate::guard::human_only::{self, PERSONS_ONLY};
 use crate::guard::own_loop::{self, Reach};
+use crate::shell::programs::behind_wrappers;
 use crate::shell::{self, Simple};
 
 /// A refused command: its name, and its second word if only some are refused.
@@ -30,6 +31,7 @@ pub(super) fn only_reads(simple: &Simple) -> bool {
 pub(super) fn refused(line: &str) -> Option<String> {
     let programs = shell::programs(line)?;
     programs.iter().find_map(|simple| {
+        let simple = Simple { words: behind_wrappers(simple.program()).to_vec(), ..Simple::default() };
         let words: Vec<&str> = simple.arguments().iter().map(|word| word.text.as_str()).collect();
         match (simple.name(), words.as_slice()) {
             ("sh" | "bash" | "zsh", ["-c", script, ..]) => refused(script),

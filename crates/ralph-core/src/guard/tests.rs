@@ -247,6 +247,7 @@ fn a_line_that_plainly_gives_a_persons_command_is_refused_with_what_to_type() {
             "ralph {}",
             "cd x && /usr/local/bin/ralph {} x",
             "bash -c 'ralph {}'",
+            "/usr/bin/env X=1 ralph {}",
             "echo $(ralph {})",
         ] {
             let line = form.replace("{}", command);

@@ -86,8 +86,11 @@ impl Walk {
         };
         if !has_path {
             self.need(first);
-            if let Some(inner) = Self::started(program) {
-                self.need(inner);
+            let inner = behind_wrappers(program);
+            // A change of the environment may change the `PATH`.
+            let changes = program.iter().any(|word| word.text == "-u");
+            if let Some(name) = inner.first().filter(|_| inner.len() < program.len() && !changes) {
+                self.need(name);
             }
         }
         let name = first.text.as_str();
@@ -96,25 +99,6 @@ impl Walk {
                 .iter()
                 .skip(1)
                 .any(|word| INSTALLS.contains(&word.text.as_str()) || sets_path(word));
-    }
-
-    /// The program that `env`, `timeout 5` or `nice -n 3` starts.
-    fn started(program: &[Word]) -> Option<&Word> {
-        let (first, mut rest) = program.split_first()?;
-        if !PASSES_ON.contains(&first.text.as_str()) {
-            return None;
-        }
-        // A change of the environment may change the `PATH`.
-        while rest.first().is_some_and(|word| is_for_the_wrapper(&word.text)) {
-            if rest[0].text == "-i" || rest[0].text == "-u" {
-                return None;
-            }
-            rest = &rest[1..];
-        }
-        match rest.first() {
-            Some(word) if PASSES_ON.contains(&word.text.as_str()) => Self::started(rest),
-            word => word,
-        }
     }
 
     fn need(&mut self, word: &Word) {
@@ -133,6 +117,20 @@ impl Walk {
             self.found.push(name.to_owned());
         }
     }
+}
+
+/// The program with its arguments behind `env`, `timeout 5` or `nice -n 3`; the words themselves if none of
+/// these begins them.
+pub(crate) fn behind_wrappers(mut words: &[Word]) -> &[Word] {
+    while let Some((first, rest)) = words.split_first() {
+        let name = first.text.rsplit('/').next().unwrap_or_default();
+        if !PASSES_ON.contains(&name) {
+            break;
+        }
+        let n = rest.iter().take_while(|word| is_for_the_wrapper(&word.text)).count();
+        words = &rest[n..];
+    }
+    words
 }
 
 /// True for an option, a number or an assignment between a wrapper and its program.
