@@ -293,6 +293,34 @@ fn nothing_is_reached_by_a_socket() {
     assert!(!walled.run("bash", &pair("SOCK_DGRAM")).status.success());
 }
 
+/// A session whose state could not be read for a while goes on as before.
+#[test]
+fn a_flag_that_was_raised_for_an_unreadable_state_falls_when_the_state_is_read_again() {
+    let mut world = World::looping("");
+    let config = world.root().join("home/.claude");
+    let file = config.join("session-env/session-1/sessionstart-hook-0.sh");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    world.set("CLAUDE_CONFIG_DIR", config.to_str().unwrap());
+    world.set("CLAUDE_ENV_FILE", file.to_str().unwrap());
+    world.session_starts("compact");
+    let state = world.state_path();
+    let text = fs::read(&state).unwrap();
+    for path in [state.clone(), state.with_extension("json.last-good")] {
+        fs::write(path, "{").unwrap();
+    }
+    bash(&world, "touch made").silent();
+    let run = || {
+        let line = format!(". {} && touch made", file.display());
+        let mut command = Command::new("bash");
+        command.arg("-c").arg(line).current_dir(world.project()).envs(&world.env);
+        command.stdin(Stdio::null()).output().unwrap()
+    };
+    assert!(!run().status.success());
+    fs::write(&state, text).unwrap();
+    assert!(run().status.success(), "{:?}", run());
+    assert!(!world.ralph_home().join("walls/session-1").exists());
+}
+
 /// The flag is what a kill can leave behind; the loop decides.
 #[test]
 fn a_flag_of_no_loop_is_removed_by_the_next_command() {

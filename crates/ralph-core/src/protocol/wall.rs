@@ -18,12 +18,13 @@ pub const WALL: &str = "wall";
 const KEEPS_FOLDER: &str = "pwd -P >| ";
 
 /// The line for one session. `flag` is the file that exists while the session may only read, `executable`
-/// the path of `ralph-pre-tool-use`.
+/// the path of `ralph-pre-tool-use`. In its sandbox the client sets `TMPDIR` ahead of it, also inside.
 pub fn line(flag: &str, executable: &str) -> String {
     let (flag, executable) = (quoted(flag), quoted(executable));
     format!(
-        "if [ -e {flag} ] && [ \"${{RALPH_WALL-}}\" != \"$$\" ]; then RALPH_WALL=$$ exec {executable} {WALL} {flag} \
-         \"${{BASH:-$ZSH_ARGZERO}}\" \"${{BASH_EXECUTION_STRING-$ZSH_EXECUTION_STRING}}\"; exit 126; fi\n"
+        "if [ -e {flag} ]; then if [ \"${{RALPH_WALL-}}\" = \"$$\" ]; then export TMPDIR=\"$RALPH_TMPDIR\"; else \
+         RALPH_WALL=$$ exec {executable} {WALL} {flag} \"${{BASH:-$ZSH_ARGZERO}}\" \
+         \"${{BASH_EXECUTION_STRING-$ZSH_EXECUTION_STRING}}\"; exit 126; fi; fi\n"
     )
 }
 

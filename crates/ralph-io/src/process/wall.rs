@@ -54,7 +54,8 @@ pub fn enter(wall: &Wall<'_>, program: &OsStr, arguments: &[&OsStr]) -> Result<(
     for (name, folder) in CACHES {
         command.env(name, wall.private.join(folder));
     }
-    command.env("TMPDIR", wall.private);
+    // The second for the line of shell that runs again inside.
+    command.env("TMPDIR", wall.private).env("RALPH_TMPDIR", wall.private);
     // zsh keeps the texts of its redirections there, and git would note what it has seen.
     command.env("TMPPREFIX", wall.private.join("zsh")).env("GIT_OPTIONAL_LOCKS", "0");
     Err(command.exec()).with_context(|| format!("could not start `{}`", program.display()))

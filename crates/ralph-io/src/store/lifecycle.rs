@@ -20,7 +20,7 @@ use crate::store::home::Home;
 use crate::store::lock::{self, Lock};
 use crate::store::loop_file::LoopFile;
 use crate::store::manifest::{self, ManifestKey};
-use crate::store::wall_flag::WallFlag;
+use crate::store::wall_flag;
 use crate::{process::clock, store::archive, store::atomic, store::journal, store::notice};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -184,10 +184,8 @@ pub fn put_away(
         // Otherwise another process archived the loop, and the project may have a new one by now.
         point_projects_at(home, &archived, state)?;
     }
-    if state.ralplan().is_some()
-        && let Ok(flag) = WallFlag::of(home, &state.session_id)
-    {
-        flag.lower();
+    if state.ralplan().is_some() {
+        wall_flag::lower_all(home, file);
     }
     let freed = match (entry, held) {
         // A foreign state was copied and keeps its path; a loop that another process archived has a

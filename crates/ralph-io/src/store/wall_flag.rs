@@ -72,17 +72,31 @@ impl WallFlag {
     }
 
     /// What holds behind the wall, if the loop that the flag names still needs it; a loop that cannot be read
-    /// does.
+    /// does. A flag that was raised for such a loop names none: then the session's own loop counts.
     pub fn stands(&self) -> Option<Standing> {
-        let Ok(named) = std::fs::read_to_string(self.path()) else {
-            return Some(Standing::default());
+        let named = std::fs::read_to_string(self.path()).unwrap_or_default();
+        let file = match named.as_str() {
+            "" => lifecycle::of_session(&self.home, &self.session_id),
+            path => Ok(Some(LoopFile::at(path))),
         };
-        let file = LoopFile::at(named);
+        let Ok(file) = file else { return Some(Standing::default()) };
+        let file = file?;
         match file.read() {
             Ok(Some(loaded)) => of_planning(&loaded.state),
             Ok(None) if archive::find(&self.home, file.path()).is_some() => None,
             Ok(None) => lifecycle::is_bound(&self.home, &self.session_id).then(Standing::default),
             Err(_) => Some(Standing::default()),
+        }
+    }
+}
+
+/// Lowers the flags of all sessions of a loop: a planning in a terminal has one for each of its clients.
+pub fn lower_all(home: &Home, file: &LoopFile) {
+    let flags = std::fs::read_dir(home.walls()).into_iter().flatten().flatten();
+    for flag in flags.filter_map(|entry| WallFlag::at(&entry.path())) {
+        let named = std::fs::read_to_string(flag.path()).unwrap_or_default();
+        if Path::new(&named) == file.path() {
+            flag.lower();
         }
     }
 }
