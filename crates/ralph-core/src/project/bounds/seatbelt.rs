@@ -169,4 +169,26 @@ mod tests {
         let text = profile(&bounds, "/t", 1);
         assert!(text.contains(r#"(subpath "/p\")(allow default)(literal \"\\")"#), "{text}");
     }
+
+    #[test]
+    fn a_reader_writes_its_own_folder_and_one_file_and_reaches_nothing() {
+        let last = |profile: &str, about: &str| {
+            profile.lines().rfind(|line| line.contains(about)).unwrap_or_default().to_owned()
+        };
+        let profile = reader("/private/tmp/wall", Some("/private/tmp/cwd"), false);
+        assert!(profile.starts_with("(version 1)\n(deny default)\n"), "{profile}");
+        assert_eq!(last(&profile, "network"), "(deny network*)");
+        assert!(
+            profile.contains("(allow file-write* (subpath \"/private/tmp/wall\"))"),
+            "{profile}"
+        );
+        let file = "(allow file-write-data file-write-create (literal \"/private/tmp/cwd\"))";
+        assert_eq!(last(&profile, "file-write"), file);
+        let open = reader("/private/tmp/wall", None, true);
+        assert_eq!(last(&open, "network"), "(allow network-outbound (remote ip))");
+        assert_eq!(
+            last(&open, "file-write"),
+            "(allow file-write* (subpath \"/private/tmp/wall\"))"
+        );
+    }
 }
