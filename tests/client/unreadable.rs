@@ -67,7 +67,8 @@ fn a_state_that_the_models_script_opens_to_others_binds_the_session_until_it_is_
     assert!(!world.project().join("forbidden").exists(), "{}", terminal.history());
     let requests = stand_in.requests();
     let news: Vec<String> = requests.iter().map(|request| request.news()).collect();
-    assert!(news[2].contains("only reading is allowed"), "{}", news[2]);
+    // Behind the wall: the kernel refuses.
+    assert!(news[2].contains("Permission denied"), "{}", news[2]);
     assert!(news[3].contains("# A project"), "{}", news[3]);
     // Another task does not begin beside it.
     terminal.submit("/ralph \"Another task\"");

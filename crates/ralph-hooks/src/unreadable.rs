@@ -49,7 +49,10 @@ fn before_a_tool(call: &HookCall, failure: &Failure<'_>) -> Reply {
         tool: &call.input.tool_name,
         command: call.input.tool_input.command.as_deref(),
         cut: call.cut,
-        walled: wall::runs_lines(&call.input.tool_name) && wall::raise(call, None).is_ok(),
+        // Where the loop can be read, the shell would find no reason for a wall.
+        walled: matches!(failure, Failure::Unreadable(_))
+            && wall::runs_lines(&call.input.tool_name)
+            && wall::raise(call, None).is_ok(),
     };
     let (Failure::Unreadable(why) | Failure::Other(why)) = failure;
     match (unreadable::judge(asked, why), failure) {
