@@ -171,5 +171,5 @@ fn an_adjustment_goes_to_a_new_planner_and_what_is_no_plan_is_not_written() {
         .collect();
     let refused = |words: &str| results.iter().any(|text| text.contains(words));
     assert!(refused("The planner writes below `.omc/plans/`"), "{results:#?}");
-    assert!(refused("`git` with `checkout -b planned`"), "{results:#?}");
+    assert!(refused("Permission denied") || refused("Read-only file system"), "{results:#?}");
 }

@@ -354,7 +354,7 @@ fn a_model_that_does_the_work_itself_or_calls_what_is_not_next_is_refused() {
                 json!({"file_path": project.join("door.rs"), "content": "mine"}),
             ),
             7 => ScriptedTurn::bash("touch door.rs"),
-            8 => ScriptedTurn::bash("cat README.md && ralph session status"),
+            8 => ScriptedTurn::bash("ralph session status | head -n 20"),
             _ => ScriptedTurn::text("I give up."),
         }
     });

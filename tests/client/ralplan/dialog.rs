@@ -168,12 +168,11 @@ fn a_dismissed_question_is_silence_and_other_words_adjust_and_discard_ends() {
     let conversation = Script::new().answer_with(move |request| match request.news() {
         news if news.contains("Just do it.") => {
             ScriptedTurn::tool("Write", json!({"file_path": readme, "content": "Login"}))
-                .then_tool("Bash", json!({"command": "git checkout -b login"}))
         }
         news if news.contains("The user wants to clarify") => {
             ScriptedTurn::text("What is unclear?")
         }
-        news if news.contains("PreToolUse:Bash hook error") => ScriptedTurn::text("I may not."),
+        news if news.contains("PreToolUse:Write hook error") => ScriptedTurn::text("I may not."),
         _ => obey(request).unwrap_or_else(|| ScriptedTurn::text("I wait.")),
     });
     let stand_in = StandIn::start(Cast::default().join(conversation, &world)).unwrap();
@@ -186,7 +185,7 @@ fn a_dismissed_question_is_silence_and_other_words_adjust_and_discard_ends() {
     let requests = stand_in.requests();
     let denied = requests.iter().flat_map(ApiRequest::tool_results);
     let denied = denied.filter(|one| one.text.contains("waits for the person")).count();
-    assert!(denied >= 2, "{denied}");
+    assert!(denied >= 1, "{denied}");
     assert_untouched(&world);
     // Whatever was said, it is asked again when the person takes the planning up.
     terminal.submit("/ralplan");
