@@ -68,18 +68,17 @@ fn make(file: &Path) -> Result<()> {
 /// # Errors
 /// If it cannot be written.
 pub(crate) fn prepare(home: &Home, session_id: &str) -> Result<()> {
-    let Some(line) = line(home, session_id) else { return Ok(()) };
-    Ok(client::run_first(&line, wall::is_line)?)
+    let Some([flag, executable]) = named(home, session_id) else { return Ok(()) };
+    Ok(client::run_first(&wall::line(&flag, &executable), wall::is_line)?)
 }
 
-/// The line of this session; `None` if its path cannot be told.
-fn line(home: &Home, session_id: &str) -> Option<String> {
+/// The session's flag and the executable that its line names; `None` if these paths cannot be written
+/// there.
+fn named(home: &Home, session_id: &str) -> Option<[String; 2]> {
     let flag = WallFlag::of(home, session_id).ok()?.path();
     let executable = std::env::current_exe().ok()?.with_file_name(PRE_TOOL_USE);
-    let paths = [flag, executable];
-    let [flag, executable] =
-        paths.each_ref().map(|path| path.to_str().filter(|path| path.starts_with('/')));
-    Some(wall::line(flag?, executable?))
+    let text = |path: &Path| path.to_str().filter(|path| path.starts_with('/')).map(str::to_owned);
+    Some([text(&flag)?, text(&executable)?])
 }
 
 /// True for a tool whose command line the session's shell runs.
@@ -100,9 +99,9 @@ pub(crate) fn raise(call: &HookCall, file: Option<&LoopFile>) -> Result<()> {
 
 /// Why a command of this session would not run behind the wall; `None` if it would.
 pub fn obstacle(home: &Home, session_id: &str) -> Option<String> {
-    let Some(line) = line(home, session_id) else {
+    let Some([flag, executable]) = named(home, session_id) else {
         return Some("the path of Ralph's files is not absolute".to_owned());
     };
-    let ahead = client::ahead_of_commands(session_id);
-    wall::obstacle(ahead, &line).map(str::to_owned).or_else(kernel::cannot_stand)
+    let missing = wall::obstacle(client::ahead_of_commands(session_id), &flag, &executable);
+    missing.map(str::to_owned).or_else(kernel::cannot_stand)
 }

@@ -35,12 +35,25 @@ pub fn is_line(line: &str) -> bool {
 
 /// Why the wall would not come before everything else; `None` if it does. `files` are the files that the
 /// client runs ahead of a command, each with its number and text.
-pub fn obstacle(mut files: Vec<(u32, String)>, line: &str) -> Option<&'static str> {
+pub fn obstacle(
+    mut files: Vec<(u32, String)>,
+    flag: &str,
+    executable: &str,
+) -> Option<&'static str> {
+    files.retain(|(_, text)| !text.trim().is_empty());
     files.sort();
-    let first = files.into_iter().find(|(_, text)| !text.trim().is_empty());
-    match first {
+    let own = line(flag, executable);
+    let is_own = |(_, text): &(u32, String)| text.starts_with(&own);
+    // Registered twice, Ralph has a line for each of its installations.
+    let is_ours = |(_, text): &(u32, String)| {
+        let first = text.split_inclusive('\n').next().unwrap_or_default();
+        let other = first.split(" exec '").nth(1).and_then(|rest| rest.split("' ").next());
+        let other = other.filter(|other| other.rsplit('/').next() == Some(PRE_TOOL_USE));
+        other.is_some_and(|other| line(flag, other) == first)
+    };
+    match files.first() {
         None => Some(NOT_THERE),
-        Some((_, text)) if text.starts_with(line) => None,
+        Some(first) if is_own(first) || is_ours(first) && files.iter().any(is_own) => None,
         Some((_, text)) if text.contains("RALPH_WALL") => Some(CHANGED),
         Some(_) => Some(PRECEDED),
     }
@@ -68,11 +81,15 @@ mod tests {
 
     #[test]
     fn the_wall_stands_only_if_nothing_unknown_comes_before_its_line() {
-        let line = line("/h/walls/s", "/b/ralph-pre-tool-use");
+        let (flag, executable) = ("/h/walls/s", "/b/ralph-pre-tool-use");
+        let (line, other) = (line(flag, executable), line(flag, "/plugin/ralph-pre-tool-use"));
         let check = |files: &[(u32, &str)], expected: Option<&str>| {
             let files = files.iter().map(|(n, text)| (*n, (*text).to_owned())).collect();
-            assert_eq!(obstacle(files, &line), expected);
+            assert_eq!(obstacle(files, flag, executable), expected);
         };
+        check(&[(0, &other), (1, &line)], None);
+        check(&[(0, &other)], Some(CHANGED));
+        check(&[(0, &other.replace("walls/s", "walls/t")), (1, &line)], Some(CHANGED));
         let more = format!("{line}export X=1\n");
         check(&[(0, &line)], None);
         check(&[(10, "export X=1"), (9, &more)], None);
