@@ -175,6 +175,8 @@ impl World {
         let mut state = self.state();
         change(&mut state);
         fs::write(self.state_file(), state.to_string()).unwrap();
+        // What Ralph keeps apart would tell it.
+        let _ = fs::remove_dir_all(self.path(".ralph-kept"));
     }
 
     /// Changes the state of the only ended loop.

@@ -38,6 +38,7 @@ mod signals;
 mod spec;
 mod stall;
 mod step_details;
+mod tampered;
 mod twice;
 mod upgrade;
 mod waiting;

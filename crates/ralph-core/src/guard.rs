@@ -10,6 +10,7 @@ pub mod human_only;
 pub mod own_loop;
 pub mod speaker;
 pub mod unreadable;
+pub mod watched;
 
 mod bash;
 mod fields;

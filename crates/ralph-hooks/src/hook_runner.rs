@@ -7,6 +7,7 @@
 
 use crate::background_watch::Waited;
 use crate::signals::{self, Outgoing};
+use crate::tampered;
 use crate::unnamed;
 use crate::unreadable;
 use anyhow::Result;
@@ -160,7 +161,9 @@ pub fn enter(name: &str, hook: Hook) {
             print(&reply);
             return Ok(());
         }
+        let tampered = tampered::look(&call);
         let reply = hook(&call).or_else(|error| unreadable::answer(&call, error))?;
+        let reply = tampered.into_iter().fold(reply, |reply, line| reply.tell_also(&line));
         if print(&reply) {
             signals::delivered(&call);
         }

@@ -26,6 +26,7 @@ pub mod session_context;
 pub mod signals;
 mod step_details;
 pub mod stop;
+mod tampered;
 pub mod typed;
 mod unnamed;
 mod unreadable;

@@ -23,4 +23,6 @@ pub mod places;
 pub mod plan_files;
 pub mod receipts;
 pub mod refine;
+mod second_place;
 pub mod wall_flag;
+pub mod watched;

@@ -383,6 +383,8 @@ impl World {
         let mut state = self.state();
         change(&mut state);
         fs::write(self.state_path(), state.to_string()).unwrap();
+        // What Ralph keeps apart would tell it.
+        let _ = fs::remove_dir_all(self.root().join(".ralph-kept"));
     }
 
     /// `implementation 3/25`, `paused 3/25 interrupted`

@@ -271,19 +271,19 @@ const PREPARES: [&str; 10] =
 /// True if the command line only lists or builds tests, and no other command in it could prove
 /// something.
 fn runs_no_tests(command: &str) -> bool {
-    let reading = shell::read(command, &[]);
-    let mut real = reading
-        .commands
-        .iter()
-        .filter(|simple| !simple.words.is_empty() && !PREPARES.contains(&simple.base()))
-        .peekable();
-    reading.opaque.is_empty() && real.peek().is_some() && real.all(only_names)
+    let Some(programs) = shell::programs(command) else { return false };
+    let is_real =
+        |simple: &&Simple| !simple.program().is_empty() && !PREPARES.contains(&simple.name());
+    let mut real = programs.iter().filter(is_real).peekable();
+    real.peek().is_some() && real.all(only_names)
 }
 
 /// The runner may follow a word that starts it: `npx jest`, `python3 -m pytest`.
 fn only_names(simple: &Simple) -> bool {
-    let words: Option<Vec<&str>> = simple.words.iter().map(|word| word.literal()).collect();
-    let Some(words) = words else { return false };
+    if !simple.is_plain() {
+        return false;
+    }
+    let words: Vec<&str> = simple.program().iter().map(|word| word.text.as_str()).collect();
     let names: Vec<&str> =
         words.iter().map(|word| word.rsplit('/').next().unwrap_or(word)).collect();
     IDLE.iter().any(|(runner, idle)| {

@@ -106,13 +106,15 @@ pub enum HookEvent {
     SessionEnd,
     /// The context is about to be compacted.
     PreCompact,
+    /// A settings file or a skill was changed.
+    ConfigChange,
     /// An event without a rule.
     #[default]
     Other,
 }
 
 impl HookEvent {
-    const NAMED: [(&'static str, HookEvent); 12] = [
+    const NAMED: [(&'static str, HookEvent); 13] = [
         ("SessionStart", HookEvent::SessionStart),
         ("UserPromptSubmit", HookEvent::UserPromptSubmit),
         ("UserPromptExpansion", HookEvent::UserPromptExpansion),
@@ -120,6 +122,7 @@ impl HookEvent {
         ("PermissionRequest", HookEvent::PermissionRequest),
         ("PostToolUse", HookEvent::PostToolUse),
         ("PostToolUseFailure", HookEvent::PostToolUseFailure),
+        ("ConfigChange", HookEvent::ConfigChange),
         ("Stop", HookEvent::Stop),
         ("SubagentStop", HookEvent::SubagentStop),
         ("StopFailure", HookEvent::StopFailure),

@@ -123,7 +123,7 @@ const fn hook(event: &'static str, executable: &'static str, timeout_ms: u32) ->
 }
 
 /// Every registered hook, in the order in which a session triggers them.
-pub const HOOKS: [Hook; 13] = [
+pub const HOOKS: [Hook; 14] = [
     hook("SessionStart", SESSION_CONTEXT, 10_000),
     hook("UserPromptSubmit", USER_PROMPT, 10_000),
     Hook {
@@ -144,6 +144,8 @@ pub const HOOKS: [Hook; 13] = [
     hook("SubagentStop", STOP_HOOK, 600_000),
     hook("StopFailure", STOP_HOOK, 5_000),
     hook("PreCompact", SESSION_CONTEXT, 10_000),
+    // Fires with the hooks of before, also for the write that removes them (measured with 2.1.328).
+    hook("ConfigChange", PRE_TOOL_USE, 5_000),
     // The client's own limit for this event; a larger number would have no effect.
     hook("SessionEnd", STOP_HOOK, 1_500),
 ];

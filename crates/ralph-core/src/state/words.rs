@@ -270,6 +270,8 @@ words! {
         RateLimited = "rate_limited",
         /// The client or the API failed in the middle of a turn.
         Crashed = "crashed",
+        /// The hooks, settings or state of the loop were changed by something else.
+        Tampered = "tampered",
     }
 }
 

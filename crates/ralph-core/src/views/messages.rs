@@ -41,6 +41,9 @@ pub fn paused(state: &LoopState) -> String {
         Some(pause) if pause.cause == PauseCause::BlockedOnHuman => {
             (format!(" ({})", pause.cause), format!(" {}\nWhen it is done,", pause.detail))
         }
+        Some(pause) if pause.cause == PauseCause::Tampered => {
+            (format!(": {}. If that was not you, undo it;", pause.detail), String::new())
+        }
         Some(pause) if pause.cause != PauseCause::Person => {
             (format!(" ({});", pause.cause), String::new())
         }

@@ -128,6 +128,7 @@ fn is_users_own(pause: &Pause) -> bool {
             | PauseCause::HostBudget
             | PauseCause::RateLimited
             | PauseCause::Crashed
+            | PauseCause::Tampered
             | PauseCause::Other(_) => false,
         }
 }

@@ -63,6 +63,7 @@ pub fn paused(cause: &PauseCause) -> String {
         PauseCause::BlockedOnHuman => " (needs you)".to_owned(),
         PauseCause::HostCapped => " (Claude Code's cap on stop hooks)".to_owned(),
         PauseCause::HostBudget => " (Claude Code's own limit)".to_owned(),
+        PauseCause::Tampered => " (its hooks, settings or state were changed)".to_owned(),
         cause => format!(" ({})", spaced(cause.as_str())),
     }
 }

@@ -20,6 +20,7 @@ use crate::store::home::Home;
 use crate::store::lock::{self, Lock};
 use crate::store::loop_file::LoopFile;
 use crate::store::manifest::{self, ManifestKey};
+use crate::store::second_place::SecondPlace;
 use crate::store::wall_flag;
 use crate::{process::clock, store::archive, store::atomic, store::journal, store::notice};
 use anyhow::{Context, Result};
@@ -175,6 +176,10 @@ pub fn put_away(
         // Before the move: if this process is killed in between, the one that archives the loop
         // calls the user.
         notice::call_if_due(file, state);
+    }
+    // Before the move, which nothing may undo.
+    if let Some(place) = SecondPlace::of(file.path()) {
+        place.remove();
     }
     let archived = archive::put_away(home, file, &state.loop_id, at)?;
     // If another process moved the loop, it holds the lock, which has moved along, until the entry

@@ -6,11 +6,14 @@
 use crate::git;
 use crate::project::trusted_read::FileText;
 use crate::store::lock::{self, Lock};
-use crate::{process::clock, project::trusted_read, store::atomic, store::notice};
-use anyhow::{Context, Result, bail};
+use crate::store::second_place::SecondPlace;
+use crate::{process::clock, project::trusted_read, store::atomic, store::notice, store::watched};
+use anyhow::{Context, Result, anyhow, bail};
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::state::{KnownTasks, LoopState, Phase, SCHEMA_VERSION, StateText, StateView};
 use serde::Deserialize;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -100,7 +103,11 @@ impl LoopFile {
     /// copy replaces it: damage must not free the session.
     fn look<S: StateView>(&self) -> Result<Option<Loaded<S>>> {
         let wrong = match trusted_read::read_settled(&self.path) {
-            Ok(Some(text)) => return self.understand(text).map(Some),
+            Ok(Some(text)) if self.is_ours(&text) => return self.understand(text).map(Some),
+            Ok(Some(_)) => Some(anyhow!(
+                "the state file `{}` was changed by something else than Ralph",
+                self.path.display()
+            )),
             Ok(None) => None,
             // Another process is writing; the caller reads again.
             Err(error) if error.is::<trusted_read::Replaced>() => return Err(error),
@@ -123,9 +130,19 @@ impl LoopFile {
         Ok(Some(Loaded { state, warning, text: FileText::default() }))
     }
 
+    /// False if something else than Ralph wrote this text.
+    fn is_ours(&self, text: &FileText) -> bool {
+        SecondPlace::of(&self.path).is_none_or(|place| place.accepts(&text.bytes))
+    }
+
     /// The last good copy; the inner error says how it is broken.
     fn copy<S: StateView>(&self) -> Result<Option<Result<S, String>>> {
         let good = self.last_good();
+        if let Some(bytes) = SecondPlace::of(&self.path).and_then(|place| place.copy())
+            && let Ok(Ok(state)) = self.parse(&Arc::new(bytes), &self.path)
+        {
+            return Ok(Some(Ok(state)));
+        }
         trusted_read::read(&good)?.map(|bytes| self.parse(&Arc::new(bytes), &good)).transpose()
     }
 
@@ -136,10 +153,15 @@ impl LoopFile {
     /// If another process held the lock all that time.
     pub fn hold(&self, patience: Duration) -> Result<Option<Lock>> {
         let gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+        let is_there = |path: &Path| path.symlink_metadata().is_ok();
+        let is_kept = SecondPlace::of(&self.path).is_some_and(|place| place.has_copy());
+        if is_kept && !is_there(self.folder()) {
+            let _ = DirBuilder::new().mode(0o700).create(self.folder());
+        }
         match lock::take(&self.path, patience) {
             Ok(lock) => {
-                let is_there = |path: &Path| path.symlink_metadata().is_ok();
-                Ok((is_there(&self.path) || is_there(&self.last_good())).then_some(lock))
+                let is_there = is_kept || is_there(&self.path) || is_there(&self.last_good());
+                Ok(is_there.then_some(lock))
             }
             // The folder is gone, and the lock file with it.
             Err(error) if error.downcast_ref().is_some_and(gone) => Ok(None),
@@ -164,7 +186,26 @@ impl LoopFile {
 
     /// Writes a new state file. The folder must exist.
     pub fn create(&self, state: &LoopState) -> Result<()> {
-        atomic::write(&self.path, &render(&mut state.clone())?.parts().concat())
+        let text = render(&mut state.clone())?;
+        self.keep_apart(&[], &text, || atomic::write(&self.path, &text.parts().concat()))?;
+        if state.is_running() {
+            watched::renew(self, Path::new(&state.project_root));
+        }
+        Ok(())
+    }
+
+    /// Writes a state, and what the second place knows of it.
+    fn keep_apart(
+        &self,
+        old: &[u8],
+        text: &StateText,
+        write: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let Some(place) = SecondPlace::of(&self.path) else { return write() };
+        place.announce(old, &text.parts())?;
+        write()?;
+        place.keep(&text.parts());
+        Ok(())
     }
 
     /// Reads, changes and writes under the lock. Writes nothing if the state is unchanged. `None`
@@ -213,20 +254,23 @@ impl LoopFile {
         lock: &Lock,
     ) -> Result<T> {
         let Loaded { mut state, warning, text: read } = loaded;
+        let was_running = state.is_running();
         let outcome = change(&mut state);
         // Compared as text: cloning a large state for the comparison would cost more than the whole
         // hook.
         let mut text = render(&mut state)?;
         if !is_same(&text, &read.bytes) || warning.is_some() {
             stamp(&mut text.before, state.updated_at, clock::now());
-            match warning {
-                None => self.replace(&text, lock)?,
-                Some(_) => self.replace_broken(&text, lock)?,
-            }
+            self.keep_apart(&read.bytes, &text, || match warning {
+                None => self.replace(&text, lock),
+                Some(_) => self.replace_broken(&text, lock),
+            })?;
             // The user is called for an ending when the loop is archived: what it achieved is known
             // by then.
             if state.phase == Phase::Paused {
                 notice::call_if_due(self, &state);
+            } else if !was_running && state.is_running() {
+                watched::renew(self, Path::new(&state.project_root));
             }
         }
         if let Some(known) = state.task_graph.found_out() {

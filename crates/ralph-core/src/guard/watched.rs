@@ -1,0 +1,129 @@
+//! The files that decide whether a loop is held, and which of their parts count.
+//!
+//! The client writes its settings itself, for example a permission that the user grants at a dialog. So of
+//! them only what decides which hooks run counts.
+
+use crate::text::hex::sha256;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What a watched file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WatchedKind {
+    /// Settings of the client, of the user or of a project.
+    ClientSettings,
+    /// Ralph's own settings.
+    RalphSettings,
+    /// The hooks of a plugin that is enabled.
+    PluginHooks,
+    /// An executable of Ralph. Too large to be read at each start, so each write of it is a change.
+    Executable,
+}
+
+/// The members of the client's settings that decide which hooks run, and with which programs.
+const COUNTING: [&str; 5] =
+    ["hooks", "disableAllHooks", "env", "enabledPlugins", "extraKnownMarketplaces"];
+
+impl WatchedKind {
+    pub const ALL: [WatchedKind; 4] = [
+        WatchedKind::ClientSettings,
+        WatchedKind::RalphSettings,
+        WatchedKind::PluginHooks,
+        WatchedKind::Executable,
+    ];
+
+    /// The word for it in a record.
+    pub fn word(self) -> &'static str {
+        match self {
+            WatchedKind::ClientSettings => "client",
+            WatchedKind::RalphSettings => "ralph",
+            WatchedKind::PluginHooks => "plugin",
+            WatchedKind::Executable => "executable",
+        }
+    }
+
+    /// A digest of what counts in such a file; `None` for a file that is not there. A settings file without
+    /// anything that counts is the same as none.
+    pub fn digest(self, content: Option<&[u8]>) -> String {
+        let parsed: Option<BTreeMap<String, Value>> = match (self, content) {
+            (WatchedKind::ClientSettings, None) => Some(BTreeMap::new()),
+            (WatchedKind::ClientSettings, Some(text)) => serde_json::from_slice(text).ok(),
+            _ => None,
+        };
+        let Some(mut settings) = parsed else {
+            return content.map(sha256).unwrap_or_default();
+        };
+        settings.retain(|name, _| COUNTING.contains(&name.as_str()));
+        sha256(settings.iter().map(|(name, value)| format!("{name}={value}\n")).collect::<String>())
+    }
+}
+
+/// What became of a watched file, for the user.
+pub fn change(kind: WatchedKind, path: &str, is_there: bool) -> String {
+    let whose = match kind {
+        _ if !is_there => return format!("`{path}` was removed"),
+        WatchedKind::ClientSettings => "the hooks of",
+        WatchedKind::RalphSettings => "the settings",
+        WatchedKind::PluginHooks => "the hooks of a plugin in",
+        WatchedKind::Executable => "the executable",
+    };
+    format!("{whose} `{path}` changed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(text: &str) -> String {
+        WatchedKind::ClientSettings.digest(Some(text.as_bytes()))
+    }
+
+    #[test]
+    fn what_the_client_writes_into_its_settings_changes_nothing_that_counts() {
+        let before = settings(r#"{"hooks":{"Stop":[]},"model":"a"}"#);
+        for same in [
+            r#"{"model":"b","hooks":{"Stop":[]}}"#,
+            r#"{ "hooks": { "Stop": [] }, "permissions": {"allow": ["Bash(npm test)"]} }"#,
+        ] {
+            assert_eq!(settings(same), before, "{same}");
+        }
+        for other in [
+            r#"{"model":"a"}"#,
+            r#"{"hooks":{"Stop":[{}]}}"#,
+            r#"{"hooks":{"Stop":[]},"disableAllHooks":true}"#,
+            r#"{"hooks":{"Stop":[]},"env":{"PATH":"/x"}}"#,
+            r#"{"hooks":{"Stop":[]},"enabledPlugins":{"x@y":true}}"#,
+            r#"{"hooks":{"Stop":[]},"extraKnownMarketplaces":{}}"#,
+            "{\"hooks\":",
+            "",
+        ] {
+            assert_ne!(settings(other), before, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_settings_file_without_anything_that_counts_is_none() {
+        let none = WatchedKind::ClientSettings.digest(None);
+        assert_eq!(settings(r#"{"permissions":{"allow":[]}}"#), none);
+        assert_ne!(settings(r#"{"disableAllHooks":true}"#), none);
+    }
+
+    #[test]
+    fn each_byte_of_another_file_counts() {
+        for kind in [WatchedKind::RalphSettings, WatchedKind::PluginHooks] {
+            assert_ne!(kind.digest(Some(b"{}")), kind.digest(Some(b"{ }")));
+            assert_ne!(kind.digest(Some(b"")), kind.digest(None));
+        }
+    }
+
+    #[test]
+    fn a_change_names_the_file_and_what_became_of_it() {
+        let said = |kind, is_there| change(kind, "/f", is_there);
+        assert_eq!(said(WatchedKind::ClientSettings, true), "the hooks of `/f` changed");
+        assert_eq!(said(WatchedKind::RalphSettings, true), "the settings `/f` changed");
+        assert_eq!(said(WatchedKind::PluginHooks, true), "the hooks of a plugin in `/f` changed");
+        for kind in WatchedKind::ALL {
+            assert_eq!(said(kind, false), "`/f` was removed");
+        }
+    }
+}

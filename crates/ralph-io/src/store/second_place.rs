@@ -1,0 +1,193 @@
+//! What Ralph keeps of a live loop apart from the loop's own folder, so that no single `rm`, `git clean` or
+//! `sed` over one folder reaches both.
+//!
+//! It holds a copy of the state and the digests of two states: the last that Ralph wrote, and the one that it
+//! was about to write. A state with another digest was changed by something else. All of it is written without a
+//! sync: after a power cut it may be older than the state, so it counts only until the machine starts again.
+
+use crate::project::trusted_read;
+use crate::store::atomic;
+use anyhow::{Context, Result};
+use std::ffi::OsStr;
+use std::fs::DirBuilder;
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::Xxh3Default;
+
+/// The folder of one loop.
+#[derive(Debug, Clone)]
+pub(crate) struct SecondPlace {
+    folder: PathBuf,
+}
+
+/// Where the state lies by default, and where the second place then is.
+const DEFAULT: (&str, &str) = (".local/state/ralph", ".local/share/ralph/kept");
+
+impl SecondPlace {
+    /// The second place of a loop's state; `None` for a state that is not in Ralph's own folder, which people and
+    /// other tools may change.
+    pub(crate) fn of(state: &Path) -> Option<SecondPlace> {
+        let folder = state.parent()?;
+        let loops =
+            folder.parent().filter(|loops| loops.file_name() == Some(OsStr::new("loops")))?;
+        let root = loops.parent()?;
+        let all = match root.to_str().and_then(|root| root.strip_suffix(DEFAULT.0)) {
+            Some(home) => Path::new(home).join(DEFAULT.1),
+            None => root.parent()?.join(".ralph-kept").join(root.file_name()?),
+        };
+        Some(SecondPlace { folder: all.join(folder.file_name()?) })
+    }
+
+    /// Notes that the state in these parts is about to replace the old one.
+    ///
+    /// # Errors
+    /// If the disk is full or broken. Where the folder cannot be written at all, nothing is noted, and
+    /// [`SecondPlace::accepts`] everything.
+    pub(crate) fn announce(&self, old: &[u8], new: &[&[u8]]) -> Result<()> {
+        let text = record(&[digest(&[old]), digest(new)]);
+        let written = match atomic::write_unsynced(&self.digests(), text.as_bytes()) {
+            Err(error) if error.kind() == ErrorKind::NotFound => DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&self.folder)
+                .and_then(|()| atomic::write_unsynced(&self.digests(), text.as_bytes())),
+            written => written,
+        };
+        match written {
+            Err(error) if !is_closed(error.kind()) => Err(error)
+                .with_context(|| format!("could not write `{}`", self.digests().display())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps a copy of the state that was written, after which the old one is accepted no longer. A copy that
+    /// fails or is torn is not used.
+    pub(crate) fn keep(&self, state: &[&[u8]]) {
+        let _ = atomic::overwrite(&self.copy_file(), state);
+        let _ = atomic::write_unsynced(&self.digests(), record(&[digest(state)]).as_bytes());
+    }
+
+    /// False if something other than Ralph wrote this state.
+    pub(crate) fn accepts(&self, state: &[u8]) -> bool {
+        let Ok(Some(known)) = trusted_read::read(&self.digests()) else { return true };
+        let known = String::from_utf8_lossy(&known);
+        let mut lines = known.lines();
+        if lines.next() != Some(boot().as_str()) {
+            return true;
+        }
+        let found = format!("{:032x}", digest(&[state]));
+        lines.any(|line| line == found) || !self.is_open()
+    }
+
+    pub(crate) fn has_copy(&self) -> bool {
+        self.copy_file().symlink_metadata().is_ok()
+    }
+
+    /// The copy, if it is whole.
+    pub(crate) fn copy(&self) -> Option<Vec<u8>> {
+        let copy = trusted_read::read(&self.copy_file()).ok()??;
+        self.accepts(&copy).then_some(copy)
+    }
+
+    /// The file with what the watched files looked like.
+    pub(crate) fn marks(&self) -> PathBuf {
+        self.folder.join("marks")
+    }
+
+    /// Removes all of it, with a loop that has ended.
+    pub(crate) fn remove(&self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+
+    fn digests(&self) -> PathBuf {
+        self.folder.join("digests")
+    }
+
+    fn copy_file(&self) -> PathBuf {
+        self.folder.join("state.json")
+    }
+
+    fn is_open(&self) -> bool {
+        rustix::fs::access(&self.folder, rustix::fs::Access::WRITE_OK).is_ok()
+    }
+}
+
+fn is_closed(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
+}
+
+fn digest(parts: &[&[u8]]) -> u128 {
+    let mut hasher = Xxh3Default::new();
+    parts.iter().for_each(|part| hasher.update(part));
+    hasher.digest128()
+}
+
+/// What [`SecondPlace::accepts`] reads: the machine's start, and the digests of the states that it accepts.
+fn record(digests: &[u128]) -> String {
+    let digests: String = digests.iter().map(|digest| format!("{digest:032x}\n")).collect();
+    format!("{}\n{digests}", boot())
+}
+
+/// The machine's last start; empty where the system does not say.
+fn boot() -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    boot.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(folder: &Path) -> SecondPlace {
+        SecondPlace::of(&folder.join("ralph/loops/L/state.json")).unwrap()
+    }
+
+    #[test]
+    fn it_lies_below_another_folder_than_the_state() {
+        let of = |path: &str| SecondPlace::of(Path::new(path)).map(|place| place.folder);
+        let by_default = of("/h/.local/state/ralph/loops/L/state.json");
+        assert_eq!(by_default, Some("/h/.local/share/ralph/kept/L".into()));
+        assert_eq!(of("/x/mine/loops/L/state.json"), Some("/x/.ralph-kept/mine/L".into()));
+        assert_eq!(of("/project/.claude/state.json"), None);
+    }
+
+    #[test]
+    fn the_old_state_and_the_announced_one_are_accepted_and_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = place(folder.path());
+        assert!(place.accepts(b"anything"), "nothing was announced yet");
+        place.announce(b"one", &[b"t", b"wo"]).unwrap();
+        assert!(place.accepts(b"one") && place.accepts(b"two") && !place.accepts(b"three"));
+        place.keep(&[b"two"]);
+        assert!(
+            place.accepts(b"two") && !place.accepts(b"one"),
+            "what was rolled back is a change"
+        );
+    }
+
+    #[test]
+    fn a_copy_is_used_only_if_it_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = place(folder.path());
+        place.announce(b"one", &[b"two"]).unwrap();
+        assert_eq!(place.copy(), None);
+        place.keep(&[b"tw", b"o"]);
+        assert_eq!(place.copy().as_deref(), Some(&b"two"[..]));
+        std::fs::write(place.copy_file(), "t").unwrap();
+        assert_eq!(place.copy(), None);
+        place.remove();
+        assert!(!place.folder.exists());
+    }
+
+    #[test]
+    fn after_the_machine_has_started_again_every_state_is_accepted() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = place(folder.path());
+        place.announce(b"one", &[b"two"]).unwrap();
+        let kept = std::fs::read_to_string(place.digests()).unwrap();
+        let (_, digests) = kept.split_once('\n').unwrap();
+        std::fs::write(place.digests(), format!("another start\n{digests}")).unwrap();
+        assert!(place.accepts(b"three"));
+    }
+}

@@ -1,0 +1,151 @@
+//! What the files looked like that decide whether a loop is held, and what has changed since.
+
+use crate::client;
+use crate::project::{settings, trusted_read};
+use crate::store::atomic;
+use crate::store::loop_file::LoopFile;
+use crate::store::second_place::SecondPlace;
+use ralph_core::guard::watched::{self, WatchedKind};
+use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
+use serde_json::Value;
+use std::fs::{self, Metadata};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// A longer file is compared by its beginning.
+const LONGEST: u64 = 4 << 20;
+
+/// A file as it was seen.
+struct Mark {
+    kind: WatchedKind,
+    /// Which file it was, and when it was last written.
+    stat: String,
+    digest: String,
+    path: PathBuf,
+}
+
+impl Mark {
+    fn of(kind: WatchedKind, path: PathBuf) -> Mark {
+        let (stat, digest) = (stat(&path), digest(kind, &path));
+        Mark { kind, stat, digest, path }
+    }
+
+    fn line(&self) -> String {
+        let Mark { kind, stat, digest, path } = self;
+        format!("{}\t{stat}\t{digest}\t{}\n", kind.word(), path.display())
+    }
+
+    fn read(line: &str) -> Option<Mark> {
+        let mut parts = line.splitn(4, '\t');
+        let mut part = || parts.next();
+        let word = part()?;
+        let kind = WatchedKind::ALL.into_iter().find(|kind| kind.word() == word)?;
+        let (stat, digest) = (part()?.to_owned(), part()?.to_owned());
+        Some(Mark { kind, stat, digest, path: part()?.into() })
+    }
+}
+
+/// Takes the files as they are now for those that the loop goes on with.
+pub fn renew(file: &LoopFile, project_root: &Path) {
+    let Some(place) = SecondPlace::of(file.path()) else { return };
+    let marks = files(project_root).into_iter().map(|(kind, path)| Mark::of(kind, path));
+    keep(&place, &marks.collect::<Vec<_>>());
+}
+
+/// What has changed since [`renew`], in words for the user. Nothing for a loop of which nothing was kept.
+pub fn changes(file: &LoopFile) -> Vec<String> {
+    let Some(place) = SecondPlace::of(file.path()) else { return Vec::new() };
+    let Ok(Some(kept)) = trusted_read::read(&place.marks()) else { return Vec::new() };
+    let kept = String::from_utf8_lossy(&kept);
+    let mut marks: Vec<Mark> = kept.lines().filter_map(Mark::read).collect();
+    let (mut changes, mut is_rewritten) = (Vec::new(), false);
+    for mark in &mut marks {
+        let now = stat(&mark.path);
+        if now == mark.stat {
+            continue;
+        }
+        if mark.kind == WatchedKind::Executable || digest(mark.kind, &mark.path) != mark.digest {
+            changes.push(watched::change(mark.kind, &mark.path.to_string_lossy(), !now.is_empty()));
+        }
+        (mark.stat, is_rewritten) = (now, true);
+    }
+    if changes.is_empty() && is_rewritten {
+        keep(&place, &marks);
+    }
+    changes
+}
+
+fn keep(place: &SecondPlace, marks: &[Mark]) {
+    let text: String = marks.iter().map(Mark::line).collect();
+    // Without them nothing is detected, and the loop goes on.
+    let _ = atomic::write_unsynced(&place.marks(), text.as_bytes());
+}
+
+/// The files that decide whether a loop of this project is held.
+fn files(project_root: &Path) -> Vec<(WatchedKind, PathBuf)> {
+    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".claude"));
+    let mut configs: Vec<PathBuf> = client::config_dir().into_iter().chain(home).collect();
+    configs.dedup();
+    let of_project = project_root.join(".claude");
+    let client = configs.iter().chain([&of_project]).map(|folder| folder.join("settings.json"));
+    let client = client.chain([of_project.join("settings.local.json")]);
+    let mut files: Vec<_> = client.map(|path| (WatchedKind::ClientSettings, path)).collect();
+    let ralph = settings::user_file().into_iter().chain([settings::project_file(project_root)]);
+    files.extend(ralph.map(|path| (WatchedKind::RalphSettings, path)));
+    let plugins = configs
+        .iter()
+        .flat_map(|folder| installed(folder))
+        .chain(client::plugin_root().map(Into::into));
+    files.extend(
+        plugins.map(|root: PathBuf| (WatchedKind::PluginHooks, root.join("hooks/hooks.json"))),
+    );
+    let executable = std::env::current_exe().ok();
+    let names = HOOK_EXECUTABLES.into_iter().chain([COMMAND_LINE]);
+    let executables =
+        executable.iter().flat_map(|it| names.clone().map(|name| it.with_file_name(name)));
+    files.extend(executables.map(|path| (WatchedKind::Executable, path)));
+    files
+}
+
+/// The folders of the plugins that are installed, by the client's own list.
+fn installed(config: &Path) -> Vec<PathBuf> {
+    fn collect(value: &Value, found: &mut Vec<PathBuf>) {
+        match value {
+            Value::Object(members) => {
+                found.extend(members.get("installPath").and_then(Value::as_str).map(PathBuf::from));
+                members.values().for_each(|value| collect(value, found));
+            }
+            Value::Array(items) => items.iter().for_each(|value| collect(value, found)),
+            _ => {}
+        }
+    }
+    let text = fs::read(config.join("plugins/installed_plugins.json")).unwrap_or_default();
+    let mut found = Vec::new();
+    collect(&serde_json::from_slice(&text).unwrap_or_default(), &mut found);
+    found
+}
+
+/// Empty for a file that is not there.
+fn stat(path: &Path) -> String {
+    let told = |about: Metadata| {
+        let (file, size) = ((about.dev(), about.ino()), about.size());
+        let written = (about.mtime(), about.mtime_nsec(), about.ctime(), about.ctime_nsec());
+        format!("{file:?}{size}{written:?}")
+    };
+    fs::metadata(path).map(told).unwrap_or_default()
+}
+
+fn digest(kind: WatchedKind, path: &Path) -> String {
+    if kind == WatchedKind::Executable {
+        return String::new();
+    }
+    let read = || {
+        // Asked first: opening a pipe would wait.
+        fs::metadata(path).ok()?.is_file().then_some(())?;
+        let mut bytes = Vec::new();
+        fs::File::open(path).ok()?.take(LONGEST).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    };
+    kind.digest(read().as_deref())
+}

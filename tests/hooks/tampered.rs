@@ -1,0 +1,144 @@
+//! What something else than Ralph changes of a loop's hooks, settings and state pauses it at its next event.
+
+use crate::world::World;
+use serde_json::json;
+use std::fs;
+use std::process::Command;
+
+const HOOKS: &str = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"ralph-stop-hook"}]}]},"model":"a"}"#;
+
+/// A loop in a project with settings of its own.
+fn looping() -> World {
+    let world = World::new();
+    let user = world.root().join("home/.claude");
+    fs::create_dir_all(&user).unwrap();
+    fs::write(user.join("settings.json"), HOOKS).unwrap();
+    world.write(".claude/settings.local.json", r#"{"permissions":{"allow":[]}}"#);
+    world.write(".claude/ralph.toml", "");
+    world.git("add .");
+    world.start("--max-iterations 9");
+    world
+}
+
+/// Runs a line of shell as a tool call that nothing foresaw; `$L` is the loop's folder.
+fn shell(world: &World, line: &str) {
+    let done = Command::new("sh")
+        .args(["-euc", line])
+        .current_dir(world.project())
+        .env("HOME", world.root().join("home"))
+        .env("L", world.state_path().parent().unwrap())
+        .status();
+    assert!(done.unwrap().success(), "{line}");
+}
+
+/// The lines that change something, and how the user reads of it.
+const CHANGES: [(&str, &str); 22] = [
+    ("echo '{}' >~/.claude/settings.json", "the hooks of `"),
+    ("rm ~/.claude/settings.json", ".claude/settings.json` was removed"),
+    ("sed -i s/Stop/Other/ ~/.claude/settings.json", "the hooks of `"),
+    (
+        "sed -i 's/\"model\"/\"disableAllHooks\":true,\"model\"/' ~/.claude/settings.json",
+        "the hooks of `",
+    ),
+    (
+        "sed -i 's/\"model\"/\"env\":{\"PATH\":\"x\"},\"model\"/' ~/.claude/settings.json",
+        "the hooks of `",
+    ),
+    (
+        "sed -i 's/\"model\"/\"enabledPlugins\":{\"a@b\":true},\"model\"/' ~/.claude/settings.json",
+        "the hooks of `",
+    ),
+    ("sed -i s/ralph-stop-hook/true/ ~/.claude/settings.json", "the hooks of `"),
+    ("echo '{\"hooks\":' >~/.claude/settings.json", "the hooks of `"),
+    (
+        "echo '{\"disableAllHooks\":true}' >.claude/settings.local.json",
+        "settings.local.json` changed",
+    ),
+    ("echo '{\"disableAllHooks\":true}' >.claude/settings.json", "/.claude/settings.json` changed"),
+    (
+        "mv .claude/settings.local.json x; echo '{\"hooks\":{\"Stop\":[]}}' >.claude/settings.local.json",
+        "settings.local.json` changed",
+    ),
+    ("echo '[loop]' >.claude/ralph.toml", "the settings `"),
+    ("rm .claude/ralph.toml", "ralph.toml` was removed"),
+    ("echo '#' >>~/.config/ralph/config.toml", "the settings `"),
+    (
+        "sed -i 's/\"max_iterations\": 9/\"max_iterations\": 1/' \"$L/state.json\"",
+        "was changed by something else",
+    ),
+    ("rm \"$L/state.json\"", "is gone"),
+    ("rm \"$L/state.json\" \"$L/state.json.last-good\"", "is gone"),
+    ("rm -r \"$L\"", "is gone"),
+    (": >\"$L/state.json\"", "was changed by something else"),
+    ("cp \"$L/state.json.last-good\" x; mv x \"$L/state.json\"", "was changed by something else"),
+    (
+        "sed -i 's/\"phase\": \"[a-z]*\"/\"phase\": \"ended\"/' \"$L/\"state*",
+        "was changed by something else",
+    ),
+    ("n=state; echo '{}' >\"$L/$n.json\"", "was changed by something else"),
+];
+
+#[test]
+fn each_change_pauses_the_loop_at_its_next_event_and_the_user_reads_of_it() {
+    for (line, words) in CHANGES {
+        let world = looping();
+        // So that there is a state from before.
+        world.working_stop("one").goes_on();
+        shell(&world, line);
+        let after =
+            json!({"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_response": {}});
+        let ran = world.event("ralph-backpressure", "PostToolUse", after);
+        assert!(!ran.json().is_null(), "{line}: {ran:?}");
+        let told = ran.message();
+        assert!(told.contains("paused at 1/9") && told.contains(words), "{line}: {told}");
+        let state = world.state();
+        assert_eq!(state["pause"]["cause"], "tampered", "{line}");
+        assert_eq!(
+            (&state["iteration"], &state["max_iterations"]),
+            (&json!(1), &json!(9)),
+            "{line}"
+        );
+        // The turn ends, and `/ralph` goes on with what is there.
+        world.working_stop("two").silent();
+        let again = world.type_command("ralph", "");
+        assert!(again.context().contains("continues"), "{line}: {again:?}");
+        world.working_stop("three").goes_on();
+    }
+}
+
+/// What the user or the client does while a loop runs.
+const NO_CHANGES: [&str; 12] = [
+    "true",
+    "touch ~/.claude/settings.json .claude/settings.local.json .claude/ralph.toml",
+    "sed -i 's/\"allow\":\\[\\]/\"allow\":[\"Bash(npm test)\"]/' .claude/settings.local.json",
+    "sed -i 's/\"a\"/\"b\"/' ~/.claude/settings.json",
+    "cp ~/.claude/settings.json x && mv x ~/.claude/settings.json",
+    "echo '{\"permissions\":{\"deny\":[]}}' >.claude/settings.json",
+    "chmod 600 ~/.claude/settings.json",
+    "mkdir -p .claude/agents && echo x >.claude/agents/mine.md",
+    "echo x >>tracked",
+    "echo x >\"$L/notes.md\"",
+    "git -c user.name=t -c user.email=t@e.x commit -qam two",
+    "cat \"$L/state.json\" >/dev/null",
+];
+
+#[test]
+fn what_the_user_and_the_client_do_themselves_pauses_nothing() {
+    for line in NO_CHANGES {
+        let world = looping();
+        shell(&world, line);
+        world.working_stop("one").goes_on();
+        assert_eq!(world.state()["pause"], json!(null), "{line}");
+    }
+}
+
+#[test]
+fn the_client_tells_of_changed_settings_with_the_hooks_of_before() {
+    let world = looping();
+    shell(&world, "rm ~/.claude/settings.json");
+    let event = json!({"source": "user_settings", "file_path": "x"});
+    let told = world.event("ralph-pre-tool-use", "ConfigChange", event).message();
+    assert!(told.contains("was removed. If that was not you, undo it; /ralph continues"), "{told}");
+    // It is said once.
+    world.event("ralph-pre-tool-use", "ConfigChange", json!({})).silent();
+}
