@@ -12,6 +12,7 @@ fn mode(path: &std::path::Path, mode: u32) {
 /// The session may only read and the person is told these words; nothing is changed.
 #[track_caller]
 fn may_only_read(world: &World, words: &str) {
+    world.forget_what_is_kept_apart();
     let before = world.listing(&world.ralph_home());
     let prompt = json!({"prompt": "x"});
     let said = [
@@ -87,6 +88,7 @@ fn a_linked_state_or_entry_is_not_followed() {
         if path == world.entry() {
             goes_on_without_its_entry(&world);
         } else {
+            world.forget_what_is_kept_apart();
             assert!(world.stop("RALPH_COMPLETE").message().contains("could not open"));
         }
         assert!(elsewhere.exists());
@@ -128,6 +130,7 @@ fn a_torn_state_is_kept_and_the_last_good_copy_goes_on() {
     let text = fs::read_to_string(world.state_path()).unwrap();
     let torn = &text[..text.len() / 2];
     fs::write(world.state_path(), torn).unwrap();
+    world.forget_what_is_kept_apart();
     let ran = world.working_stop("x");
     assert!(ran.context().contains("Ralph 3/25: "), "one behind, plus one: {ran:?}");
     assert!(ran.message().contains("used the last good copy"), "{ran:?}");

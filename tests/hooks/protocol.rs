@@ -212,6 +212,7 @@ fn settings_that_could_not_be_used_are_told_to_the_person_who_starts() {
     assert!(message.contains("max_iteration") && message.contains("Ralph ignored it"), "{message}");
     // A loop that runs has its settings; only the next start is refused.
     world.write(".claude/ralph.toml", "[sandbox]\nread_denny = []\n");
+    world.forget_what_is_kept_apart();
     world.tool("Bash", json!({"command": "ls"})).silent();
     world.working_stop("x").goes_on();
     world.type_command("ralph", "cancel").kept_from_model();

@@ -64,18 +64,18 @@ const CHANGES: [(&str, &str); 22] = [
     ("echo '#' >>~/.config/ralph/config.toml", "the settings `"),
     (
         "sed -i 's/\"max_iterations\": 9/\"max_iterations\": 1/' \"$L/state.json\"",
-        "was changed by something else",
+        "/state.json` changed",
     ),
-    ("rm \"$L/state.json\"", "is gone"),
-    ("rm \"$L/state.json\" \"$L/state.json.last-good\"", "is gone"),
-    ("rm -r \"$L\"", "is gone"),
-    (": >\"$L/state.json\"", "was changed by something else"),
-    ("cp \"$L/state.json.last-good\" x; mv x \"$L/state.json\"", "was changed by something else"),
+    ("rm \"$L/state.json\"", "/state.json` was removed"),
+    ("rm \"$L/state.json\" \"$L/state.json.last-good\"", "/state.json` was removed"),
+    ("rm -r \"$L\"", "/state.json` was removed"),
+    (": >\"$L/state.json\"", "/state.json` changed"),
+    ("cp \"$L/state.json.last-good\" x; mv x \"$L/state.json\"", "/state.json` changed"),
     (
         "sed -i 's/\"phase\": \"[a-z]*\"/\"phase\": \"ended\"/' \"$L/\"state*",
-        "was changed by something else",
+        "/state.json` changed",
     ),
-    ("n=state; echo '{}' >\"$L/$n.json\"", "was changed by something else"),
+    ("n=state; echo '{}' >\"$L/$n.json\"", "/state.json` changed"),
 ];
 
 #[test]

@@ -78,6 +78,7 @@ fn a_loop_that_cannot_be_read_is_told_once() {
         for name in ["state.json", "state.json.last-good"] {
             std::fs::write(world.state_path().with_file_name(name), "{").unwrap();
         }
+        world.forget_what_is_kept_apart();
         let [first, second] = vias.map(|via| {
             world.via = Some(via);
             world.stop("x")
@@ -90,6 +91,7 @@ fn a_loop_that_cannot_be_read_is_told_once() {
     for name in ["state.json", "state.json.last-good"] {
         std::fs::write(world.state_path().with_file_name(name), "{").unwrap();
     }
+    world.forget_what_is_kept_apart();
     world.via = Some("skill");
     assert!(world.stop("x").out().contains("The session may only read"));
 }

@@ -1,6 +1,7 @@
 //! The loop that a hook call belongs to.
 
 use crate::hook_runner::HookCall;
+use crate::tampered;
 use anyhow::{Error, Result, bail};
 use ralph_core::state::{Glance, LoopState, Phase, Registration, StateView};
 use ralph_core::text::redact;
@@ -114,6 +115,15 @@ impl<S: StateView> Bound<S> {
     /// When the session has an entry, but the entry or the state cannot be trusted or read. The
     /// error is an [`UnreadableLoop`] if the session certainly belongs to Ralph.
     pub fn find(call: &HookCall) -> Result<Option<Bound<S>>> {
+        let found = Bound::<S>::found(call)?;
+        let held = found.as_ref().filter(|bound| bound.state.phase().is_running());
+        match held.is_some_and(|bound| tampered::look(call, &bound.file)) {
+            true => Bound::found(call),
+            false => Ok(found),
+        }
+    }
+
+    fn found(call: &HookCall) -> Result<Option<Bound<S>>> {
         Bound::look(call).or_else(|error| {
             if error.is::<NotFromClient>() {
                 return Err(error);

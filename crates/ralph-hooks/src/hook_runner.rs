@@ -7,7 +7,6 @@
 
 use crate::background_watch::Waited;
 use crate::signals::{self, Outgoing};
-use crate::tampered;
 use crate::unnamed;
 use crate::unreadable;
 use anyhow::Result;
@@ -57,6 +56,8 @@ pub struct HookCall {
     pub believed: OnceCell<bool>,
     /// The digest of `raw`; see [`HookCall::digest`].
     pub digest: OnceCell<String>,
+    /// The line for the user about what something else has changed; empty until first compared.
+    pub tampered: OnceCell<Option<String>>,
 }
 
 impl HookCall {
@@ -161,8 +162,8 @@ pub fn enter(name: &str, hook: Hook) {
             print(&reply);
             return Ok(());
         }
-        let tampered = tampered::look(&call);
         let reply = hook(&call).or_else(|error| unreadable::answer(&call, error))?;
+        let tampered = call.tampered.get().cloned().flatten();
         let reply = tampered.into_iter().fold(reply, |reply, line| reply.tell_also(&line));
         if print(&reply) {
             signals::delivered(&call);
@@ -227,6 +228,7 @@ fn call(name: &str) -> Result<HookCall> {
         outgoing: RefCell::default(),
         believed: OnceCell::new(),
         digest: OnceCell::new(),
+        tampered: OnceCell::new(),
     })
 }
 
@@ -263,6 +265,7 @@ pub(crate) mod tests {
             outgoing: RefCell::default(),
             believed: OnceCell::from(true),
             digest: OnceCell::new(),
+            tampered: OnceCell::new(),
         }
     }
 

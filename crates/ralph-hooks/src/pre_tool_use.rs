@@ -29,11 +29,13 @@ use std::time::Duration;
 /// pass.
 const TO_DECIDE: Duration = Duration::from_secs(4);
 
-/// Answers PreToolUse and PermissionRequest.
+/// Answers PreToolUse, PermissionRequest and ConfigChange.
 pub fn answer(call: &HookCall) -> Result<Reply> {
     match call.input.hook_event_name {
         HookEvent::PreToolUse => before_the_tool(call),
         HookEvent::PermissionRequest => permission_request::answer(call),
+        // To find the loop compares what holds it.
+        HookEvent::ConfigChange => Bound::<Glance>::find(call).map(|_| Reply::silent()),
         _ => Ok(Reply::silent()),
     }
 }

@@ -347,6 +347,7 @@ impl World {
         let folder = self.root().join("home/.config/ralph");
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("config.toml"), format!("{text}{facts}{client}")).unwrap();
+        self.forget_what_is_kept_apart();
     }
 
     /// Turns the facts about the project on, as they are by default.
@@ -383,7 +384,11 @@ impl World {
         let mut state = self.state();
         change(&mut state);
         fs::write(self.state_path(), state.to_string()).unwrap();
-        // What Ralph keeps apart would tell it.
+        self.forget_what_is_kept_apart();
+    }
+
+    /// Removes what Ralph compares a loop with, for a test of something else.
+    pub fn forget_what_is_kept_apart(&self) {
         let _ = fs::remove_dir_all(self.root().join(".ralph-kept"));
     }
 

@@ -3,6 +3,7 @@
 use crate::client;
 use crate::project::{settings, trusted_read};
 use crate::store::atomic;
+use crate::store::lock;
 use crate::store::loop_file::LoopFile;
 use crate::store::second_place::SecondPlace;
 use ralph_core::guard::watched::{self, WatchedKind};
@@ -56,10 +57,11 @@ pub fn renew(file: &LoopFile, project_root: &Path) {
 /// What has changed since [`renew`], in words for the user. Nothing for a loop of which nothing was kept.
 pub fn changes(file: &LoopFile) -> Vec<String> {
     let Some(place) = SecondPlace::of(file.path()) else { return Vec::new() };
-    let Ok(Some(kept)) = trusted_read::read(&place.marks()) else { return Vec::new() };
+    let mut changes: Vec<String> = of_state(file, &place).into_iter().collect();
+    let kept = trusted_read::read(&place.marks()).ok().flatten().unwrap_or_default();
     let kept = String::from_utf8_lossy(&kept);
     let mut marks: Vec<Mark> = kept.lines().filter_map(Mark::read).collect();
-    let (mut changes, mut is_rewritten) = (Vec::new(), false);
+    let mut is_rewritten = false;
     for mark in &mut marks {
         let now = stat(&mark.path);
         if now == mark.stat {
@@ -74,6 +76,27 @@ pub fn changes(file: &LoopFile) -> Vec<String> {
         keep(&place, &marks);
     }
     changes
+}
+
+/// What became of the state, if something else than Ralph changed or removed it.
+fn of_state(file: &LoopFile, place: &SecondPlace) -> Option<String> {
+    let is_ours = || {
+        let held = fs::read(file.path()).ok()?;
+        Some(place.accepts(&held))
+    };
+    let path = file.path().display();
+    match is_ours() {
+        // Another process may be writing: looked at again while none can.
+        None | Some(false) => {
+            let _held = file.hold(lock::DEADLINE).ok()?;
+            match is_ours() {
+                Some(true) => None,
+                Some(false) => Some(format!("the loop's state `{path}` changed")),
+                None => place.has_copy().then(|| format!("the loop's state `{path}` was removed")),
+            }
+        }
+        Some(true) => None,
+    }
 }
 
 fn keep(place: &SecondPlace, marks: &[Mark]) {
