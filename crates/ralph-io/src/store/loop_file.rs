@@ -5,6 +5,8 @@
 
 use crate::git;
 use crate::project::trusted_read::FileText;
+use crate::store::archive;
+use crate::store::home::Home;
 use crate::store::lock::{self, Lock};
 use crate::store::second_place::SecondPlace;
 use crate::{process::clock, project::trusted_read, store::atomic, store::notice, store::watched};
@@ -155,7 +157,7 @@ impl LoopFile {
         let gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
         let is_there = |path: &Path| path.symlink_metadata().is_ok();
         let is_kept = SecondPlace::of(&self.path).is_some_and(|place| place.has_copy());
-        if is_kept && !is_there(self.folder()) {
+        if is_kept && !is_there(self.folder()) && !self.is_archived() {
             let _ = DirBuilder::new().mode(0o700).create(self.folder());
         }
         match lock::take(&self.path, patience) {
@@ -167,6 +169,12 @@ impl LoopFile {
             Err(error) if error.downcast_ref().is_some_and(gone) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// True if the folder is gone because the loop has been archived.
+    fn is_archived(&self) -> bool {
+        let root = self.folder().parent().and_then(Path::parent);
+        root.is_some_and(|root| archive::find(&Home::at(root), &self.path).is_some())
     }
 
     /// Parses a state, or reads the last good copy if the bytes are broken.

@@ -2,7 +2,7 @@
 
 use super::{
     CheckSettings, ClientSettings, EvidenceSettings, NotifySettings, Refine, ReviewSettings,
-    RunSettings, SandboxSettings, Settings, SharedSettings,
+    RunSettings, SandboxSettings, Settings, SharedSettings, WallSettings,
 };
 use crate::project::project_facts::choice::ContextSettings;
 use crate::text::nearest::nearest;
@@ -35,7 +35,7 @@ impl UnknownKey {
 /// The unknown keys of a file, at its top and in its sections.
 pub fn keys(file: &Value) -> Vec<UnknownKey> {
     let top = fields::<Settings>();
-    let sections: [(&str, Vec<String>); 10] = [
+    let sections: [(&str, Vec<String>); 11] = [
         ("backpressure", fields::<CheckSettings>()),
         ("context", fields::<ContextSettings>()),
         ("evidence", fields::<EvidenceSettings>()),
@@ -46,6 +46,7 @@ pub fn keys(file: &Value) -> Vec<UnknownKey> {
         ("notify", fields::<NotifySettings>()),
         ("review", fields::<ReviewSettings>()),
         ("shared", fields::<SharedSettings>()),
+        ("wall", fields::<WallSettings>()),
     ];
     let below = sections.iter().map(|(name, known)| (*name, &file[*name], known));
     let all =
@@ -93,7 +94,7 @@ mod tests {
         let typed = found(json!({"sandbox": {"read_denny": []}}));
         assert_eq!(typed, one("sandbox.read_denny", "read_deny", true));
         assert_eq!(found(json!({"sandbx": {}})), one(".sandbx", "sandbox", true));
-        assert!(found(json!({"wall": {}}))[0].2);
+        assert!(found(json!({"wall": {"x": 1}}))[0].2);
         assert!(found(json!({"evidence": {"x": 1}}))[0].2);
     }
 

@@ -80,7 +80,7 @@ fn an_upgrade_replaces_the_entries_of_an_older_place() {
     let new = put_in(&old, &wanted(), &Extras::default()).unwrap();
     assert!(!new.text.contains("/old/"));
     assert!(new.changes.iter().all(|change| matches!(change, SettingsChange::Replaced(_))));
-    assert_eq!(new.text.matches("ralph-pre-tool-use").count(), 2, "for two events");
+    assert_eq!(new.text.matches("ralph-pre-tool-use").count(), 3, "for three events");
 }
 
 #[test]
