@@ -74,7 +74,7 @@ fn a_planner_finds_nothing_where_nothing_is_planned() {
     assert_eq!(world.ralph(&["task", "list", "--all"]).exit, 1);
     // What is broken is no empty plan: a planner would begin again, over all that was done.
     world.ralph(&["start", "x"]).done();
-    std::fs::write(world.state_file(), "{").unwrap();
+    world.write_state("{");
     assert_eq!(world.ralph(&["task", "list", "--all", "--markdown"]).exit, 3);
 }
 

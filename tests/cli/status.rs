@@ -296,7 +296,7 @@ fn all_means_other_projects_and_the_archive_too() {
 fn broken_and_newer_states_are_listed_with_the_reason() {
     for (text, reason) in [("{", "is broken"), ("{\"schema_version\": 2}", "newer Ralph")] {
         let world = World::new().live_loop("S");
-        std::fs::write(world.state_file(), text).unwrap();
+        world.write_state(text);
         let document = world.ralph(&["status", "--json"]).done().json();
         let told = document["unreadable"][0]["reason"].as_str().unwrap_or_default().to_owned();
         assert!(told.contains(reason), "{document}");

@@ -94,7 +94,7 @@ fn the_projects_last_loop_is_shown_for_a_day_and_a_stalled_one_is_red() {
 #[test]
 fn a_state_that_cannot_be_read_is_said_to_be_so_and_nothing_waits_for_its_writer() {
     let world = World::new().live_loop("S");
-    fs::write(world.state_file(), "{").unwrap();
+    world.write_state("{");
     fs::remove_file(world.state_file().with_extension("json.last-good")).ok();
     let began = Instant::now();
     line(&world, &[], &given("S")).check(

@@ -155,7 +155,7 @@ fn a_session_without_a_live_loop_may_say_everything() {
 #[test]
 fn a_state_that_cannot_be_read_may_be_live() {
     let world = World::new().live_loop("S");
-    std::fs::write(world.state_file(), "{").unwrap();
+    world.write_state("{");
     let printed = world.in_session("S", &["cancel"], "");
     assert_eq!(printed.exit, 3, "{printed:?}");
     assert!(printed.stderr.contains("use another terminal"), "{printed:?}");

@@ -174,8 +174,12 @@ impl World {
     pub(crate) fn change_state(&self, change: impl FnOnce(&mut Value)) {
         let mut state = self.state();
         change(&mut state);
-        fs::write(self.state_file(), state.to_string()).unwrap();
-        // What Ralph keeps apart would tell it.
+        self.write_state(&state.to_string());
+    }
+
+    /// Writes the state behind Ralph's back, which keeps nothing to tell it by.
+    pub(crate) fn write_state(&self, text: &str) {
+        fs::write(self.state_file(), text).unwrap();
         let _ = fs::remove_dir_all(self.path(".ralph-kept"));
     }
 

@@ -106,7 +106,7 @@ fn from_the_installation_to_the_last_trace() {
         &machine.install().exits(0),
         &["installed ralph and five hooks", "check it with `ralph doctor`"],
     );
-    says(&machine.types(&["doctor"]).exits(0), &["all is well", "13 of 13 registered hooks"]);
+    says(&machine.types(&["doctor"]).exits(0), &["all is well", "14 of 14 registered hooks"]);
 
     let gate = Gate::new();
     let script = Script::new()

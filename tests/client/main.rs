@@ -55,6 +55,7 @@ mod shared;
 mod signals;
 mod speaker;
 mod statusline;
+mod tampered;
 mod typed_start;
 mod unreadable;
 mod usage;
@@ -212,6 +213,7 @@ fn trials(is_ignored: impl Fn(&str) -> bool) -> Vec<Trial> {
         ("typed_start", typed_start::TESTS),
         ("unreadable", unreadable::TESTS),
         ("statusline", statusline::TESTS),
+        ("tampered", tampered::TESTS),
         ("usage", usage::TESTS),
         ("versions", versions::TESTS),
         ("worktree_base", worktree_base::TESTS),

@@ -200,9 +200,9 @@ fn examined(world: &World, folder: &str) {
     let told = Run::of(doctor, "", PATIENCE).stdout;
     let place = world.root().join(folder);
     let expected =
-        format!("ok    registration: 13 hooks in the plugin `ralph@ralph` in `{}", place.display());
+        format!("ok    registration: 14 hooks in the plugin `ralph@ralph` in `{}", place.display());
     assert!(told.contains(&expected), "{expected}\n{told}");
-    assert!(told.contains("13 of 13 registered hooks answered"), "{told}");
+    assert!(told.contains("14 of 14 registered hooks answered"), "{told}");
 }
 
 fn without_executables_a_session_goes_on_and_a_command_says_what_is_missing() {

@@ -240,6 +240,7 @@ impl Trial {
     fn power_cut(&mut self, tree: &Tree, moment: usize, answered: bool) {
         self.tally.power_cuts += 1;
         self.scene.lay_out(tree);
+        self.scene.start_the_machine_again();
         let tree = snapshot::take(&self.scene.world.root());
         let describe = format!("{}: power cut at moment {moment}", self.scene.case.name);
         self.look(&tree, Cut::Power, answered, &describe);

@@ -32,7 +32,7 @@ fn shell(world: &World, line: &str) {
 }
 
 /// The lines that change something, and how the user reads of it.
-const CHANGES: [(&str, &str); 22] = [
+const CHANGES: [(&str, &str); 24] = [
     ("echo '{}' >~/.claude/settings.json", "the hooks of `"),
     ("rm ~/.claude/settings.json", ".claude/settings.json` was removed"),
     ("sed -i s/Stop/Other/ ~/.claude/settings.json", "the hooks of `"),
@@ -69,6 +69,8 @@ const CHANGES: [(&str, &str); 22] = [
     ("rm \"$L/state.json\"", "/state.json` was removed"),
     ("rm \"$L/state.json\" \"$L/state.json.last-good\"", "/state.json` was removed"),
     ("rm -r \"$L\"", "/state.json` was removed"),
+    ("rm -r \"$L\"; ln -s /nowhere \"$L\"", "/state.json` was removed"),
+    ("rm \"$L/state.json\"; mkfifo \"$L/state.json\"", "/state.json` changed"),
     (": >\"$L/state.json\"", "/state.json` changed"),
     ("cp \"$L/state.json.last-good\" x; mv x \"$L/state.json\"", "/state.json` changed"),
     (
@@ -104,6 +106,28 @@ fn each_change_pauses_the_loop_at_its_next_event_and_the_user_reads_of_it() {
         assert!(again.context().contains("continues"), "{line}: {again:?}");
         world.working_stop("three").goes_on();
     }
+}
+
+#[test]
+fn without_all_of_ralphs_own_folder_the_next_stop_restores_the_loop_and_the_user_reads_of_it() {
+    let world = looping();
+    world.working_stop("one").goes_on();
+    fs::remove_dir_all(world.ralph_home()).unwrap();
+    let told = world.working_stop("two").message();
+    assert!(told.contains("paused at 1/9") && told.contains("/state.json` was removed"), "{told}");
+    assert_eq!(world.state()["pause"]["cause"], "tampered");
+    assert!(world.type_command("ralph", "").context().contains("continues"));
+    world.working_stop("three").goes_on();
+    // With its end nothing is kept that could bring it back.
+    world.type_command("ralph-cancel", "");
+    let kept = world.root().join(".ralph-kept/ralph");
+    let left: Vec<_> = walk(&kept);
+    assert_eq!(left, <[std::path::PathBuf; 0]>::default());
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
 }
 
 /// What the user or the client does while a loop runs.

@@ -35,10 +35,10 @@ fn both_packages_together_are_an_installation() {
     for name in HOOKS {
         assert!(world.exists(&format!("cargo/bin/{name}")), "{name}");
     }
-    world.run_in("cargo/bin", &["install"]).exit(0).says("registered 13 hooks in 12 events");
+    world.run_in("cargo/bin", &["install"]).exit(0).says("registered 14 hooks in 13 events");
     let hook = world.path("cargo/bin/ralph-stop-hook");
     assert!(world.read("home/.claude/settings.json").contains(hook.to_str().unwrap()));
-    world.run_in("cargo/bin", &["doctor"]).exit(0).says("13 of 13 registered hooks answered");
+    world.run_in("cargo/bin", &["doctor"]).exit(0).says("14 of 14 registered hooks answered");
 }
 
 /// The lines that a person copies are those that are tried here.

@@ -59,7 +59,7 @@ fn folders_of_windows_on_path_disturb_nothing() {
     let path = format!("{}:{bin}:/usr/bin:/bin", world.path(windows).display());
     let world = world.env("PATH", &path);
     world.ralph(&["install"]).exit(0).does_not_say("PATH");
-    world.ralph(&["doctor"]).exit(0).says("13 of 13").says("all is well");
+    world.ralph(&["doctor"]).exit(0).says("14 of 14").says("all is well");
     // The plugin of a copy of the repository looks for the executables itself.
     let hook = repository().join("bin/ralph-stop-hook");
     assert_eq!(said(&world.command(hook).output().unwrap()).exit(0).stderr, "");
@@ -69,8 +69,8 @@ fn folders_of_windows_on_path_disturb_nothing() {
 fn a_fresh_installation_is_well() {
     let said = installed().ralph(&["doctor"]).exit(0);
     let said = said.says("ok    executables: `ralph` and 5 hooks");
-    let said = said.says("ok    registration: 13 hooks in the user settings");
-    let said = said.says("ok    firing: 13 of 13 registered hooks answered, slowest ");
+    let said = said.says("ok    registration: 14 hooks in the user settings");
+    let said = said.says("ok    firing: 14 of 14 registered hooks answered, slowest ");
     let said = said.says("ok    loops: 1 stored, 1 live, all readable");
     let said = said.says("ok    client: `claude` 2.1.328 (Claude Code)");
     assert!(said.stdout.ends_with("all is well\n"), "{}", said.stdout);
@@ -436,6 +436,8 @@ fn change_state(world: &World, loop_id: &str, change: impl FnOnce(&mut Value)) {
     let mut state: Value = serde_json::from_str(&world.read(&path)).unwrap();
     change(&mut state);
     world.write(&path, &state.to_string());
+    // Which would tell that something else than Ralph wrote it.
+    let _ = std::fs::remove_dir_all(world.path(".ralph-kept"));
 }
 
 fn phase(world: &World, loop_id: &str) -> Value {

@@ -20,7 +20,7 @@ fn parsed(text: &str) -> Value {
 #[test]
 fn hooks_are_registered_by_absolute_path_in_exec_form() {
     let world = World::new();
-    let said = world.ralph(&["install"]).exit(0).says("registered 13 hooks in 12 events");
+    let said = world.ralph(&["install"]).exit(0).says("registered 14 hooks in 13 events");
     let lines: Vec<&str> = said.stdout.lines().collect();
     assert_eq!(lines.len(), 4, "settings, skills, agents, undo: {lines:#?}");
     assert!(lines[3].starts_with("undo: `ralph uninstall`"), "{lines:#?}");
@@ -139,7 +139,7 @@ fn a_dry_run_says_everything_and_does_nothing() {
     let world = World::new().with_settings(SETTINGS);
     let before = world.snapshot("");
     let said = world.ralph(&["install", "--dry-run"]).exit(0);
-    said.says("would register 13 hooks in 12 events")
+    said.says("would register 14 hooks in 13 events")
         .says("would write 12 skills")
         .says("\n+++ ")
         .says("\"PreToolUse\": [");
@@ -180,7 +180,7 @@ fn an_upgrade_from_another_place_replaces_the_paths() {
     world.ralph(&["install"]).exit(0).says("replace older hooks of Ralph");
     let text = world.read("home/.claude/settings.json");
     assert!(!text.contains("/old/"), "{text}");
-    assert_eq!(text.matches("ralph-pre-tool-use").count(), 2, "for two events");
+    assert_eq!(text.matches("ralph-pre-tool-use").count(), 3, "for three events");
 }
 
 #[test]

@@ -119,8 +119,8 @@ fn the_doctor_fires_the_hooks_of_the_plugin() {
     world
         .ralph(&["doctor"])
         .exit(0)
-        .says("ok    registration: 13 hooks in the plugin `ralph@ralph` in `")
-        .says("ok    firing: 13 of 13 registered hooks answered")
+        .says("ok    registration: 14 hooks in the plugin `ralph@ralph` in `")
+        .says("ok    firing: 14 of 14 registered hooks answered")
         .says("all is well");
     world.chmod("plugin/bin/ralph-stop-hook", 0o644);
     world.ralph(&["doctor"]).exit(1).says("FAIL  firing: Stop hook `").says("--plugin DIR");
@@ -133,7 +133,7 @@ fn the_doctor_warns_of_settings_and_plugin_together() {
     taken_by_the_client(&world, "plugin");
     world.ralph(&["install"]).exit(0);
     let told = world.ralph(&["doctor"]).exit(0);
-    let told = told.says("13 hooks in the user settings").says("13 hooks in the plugin");
+    let told = told.says("14 hooks in the user settings").says("14 hooks in the plugin");
     let told = told.says("warn  registration: plugin `ralph@ralph` and settings both");
     told.says("claude plugin disable ralph@ralph").says("26 of 26 registered hooks answered");
     world.write(
@@ -251,5 +251,5 @@ fn the_doctor_names_a_plugin_whose_scripts_stand_alone() {
         .says("stands alone: ralph-stop-hook: Ralph's plugin has");
     let path = format!("{}:/usr/bin:/bin", world.path("bin").display());
     let world = world.env("PATH", &path);
-    world.ralph(&["doctor"]).exit(0).says("13 of 13 registered hooks answered");
+    world.ralph(&["doctor"]).exit(0).says("14 of 14 registered hooks answered");
 }

@@ -38,7 +38,7 @@ fn it_builds_the_hooks_alone_copies_everything_and_registers() {
     let world = machine(true);
     install_sh(&world, &[])
         .exit(0)
-        .says("registered 13 hooks in 12 events")
+        .says("registered 14 hooks in 13 events")
         .says("`ralph` is not on PATH");
     let target = world.path("target").display().to_string();
     let common = format!(

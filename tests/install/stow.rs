@@ -47,7 +47,7 @@ fn real_stow_links_the_package_and_the_doctor_finds_the_hooks() {
         let settings = fs::symlink_metadata(world.settings()).unwrap();
         assert!(settings.is_symlink());
         assert!(world.read("home/.claude/skills/ralph/SKILL.md").starts_with("---\n"));
-        world.ralph(&["doctor"]).exit(0).says("13 of 13 registered hooks answered");
+        world.ralph(&["doctor"]).exit(0).says("14 of 14 registered hooks answered");
     }
 }
 

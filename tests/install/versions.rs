@@ -209,9 +209,9 @@ fn hooks_from_npm_are_copied_where_no_upgrade_takes_them_away() {
     assert!(settings.contains(&hook) && !settings.contains("node_modules"), "{settings}");
 
     fs::remove_dir_all(world.path("npm/lib")).unwrap();
-    world.run_in("state/bin", &["doctor"]).says("13 of 13 registered hooks answered");
+    world.run_in("state/bin", &["doctor"]).says("14 of 14 registered hooks answered");
     npm(OURS);
-    let older = world.ralph(&["doctor"]).exit(0).says("13 of 13 registered hooks answered");
+    let older = world.ralph(&["doctor"]).exit(0).says("14 of 14 registered hooks answered");
     older.says(&format!(": 0.0.9, and this `ralph` is {OURS}; run `ralph install`\n"));
     world.ralph(&["install"]).exit(0).says("copied 5 of 6 executables");
     world.ralph(&["doctor"]).exit(0).says("all is well\n");
@@ -243,5 +243,5 @@ fn homebrew_hooks_are_registered_by_the_name_that_an_upgrade_keeps() {
     keg("0.2.0");
     fs::remove_dir_all(world.path("brew/Cellar/ralph/0.1.0")).unwrap();
     let said = world.run_in("brew/opt/ralph/bin", &["doctor"]).exit(0);
-    said.says("13 of 13 registered hooks answered").says("all is well");
+    said.says("14 of 14 registered hooks answered").says("all is well");
 }

@@ -18,9 +18,15 @@ fn sandbox(world: &World, how: &str) -> String {
     let (root, project, home) = (world.root(), world.project(), world.ralph_home());
     let (root, project, home) = (root.display(), project.display(), home.display());
     let from = if how == "--tmpfs" { String::new() } else { format!("{home} ") };
+    // Who makes the one folder writable makes the other writable.
+    let kept = if how == "--bind" {
+        format!("--bind {root}/.ralph-kept {root}/.ralph-kept ")
+    } else {
+        String::new()
+    };
     format!(
         "bwrap --new-session --die-with-parent --unshare-net --unshare-pid --ro-bind / / --dev /dev \
-         --proc /proc --ro-bind {root} {root} --bind {project} {project} {how} {from}{home} -- "
+         --proc /proc --ro-bind {root} {root} --bind {project} {project} {kept}{how} {from}{home} -- "
     )
 }
 

@@ -108,6 +108,7 @@ fn nothing_is_written_but_in_the_home_and_the_repositorys_own_objects() {
     let repository = world.project().join(".git");
     let ours = |path: &Path| {
         path.starts_with(world.ralph_home())
+            || path.starts_with(world.root().join(".ralph-kept"))
             || path.starts_with(repository.join("objects"))
             || path.starts_with(repository.join("refs/ralph"))
             || path == repository.join("refs")

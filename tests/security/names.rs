@@ -109,6 +109,7 @@ fn a_loop_id_in_a_state_that_is_no_name_leads_nowhere() {
         let strays: Vec<PathBuf> = paths(&world)
             .difference(&before)
             .filter(|path| !path.starts_with(&inside) && !path.starts_with(&project))
+            .filter(|path| !path.starts_with(world.root().join(".ralph-kept")))
             .cloned()
             .collect();
         assert_eq!(strays, Vec::<PathBuf>::new(), "{name:?}");
@@ -140,7 +141,9 @@ fn a_relative_home_is_taken_from_where_the_process_stands() {
     // Besides, the repository keeps the contents that the loop starts from, on a ref of the loop.
     let kept = ["objects", "refs/ralph"].map(|name| world.project().join(".git").join(name));
     let is_ours = |path: &PathBuf| {
-        path.starts_with(&inside) || kept.iter().any(|folder| path.starts_with(folder))
+        path.starts_with(&inside)
+            || path.starts_with(world.project().join(".ralph-kept"))
+            || kept.iter().any(|folder| path.starts_with(folder))
     };
     assert!(paths(&world).difference(&before).all(is_ours));
     world.stop("x").goes_on();

@@ -184,6 +184,8 @@ fn damages() -> Vec<Damage> {
 
 /// Damage to several of the two at once is done to the state first.
 fn damage(scene: &Scene, damage: &Damage) -> bool {
+    // Otherwise the loop is restored and pauses: `tests/hooks/tampered.rs`.
+    scene.world.forget_what_is_kept_apart();
     (damage.target)(scene).iter().all(|path| {
         // Not every state has been written twice.
         path.symlink_metadata().is_err() && path == &copy_of_state(scene)
@@ -227,6 +229,7 @@ impl Scene {
     /// The home as it was before any damage.
     fn repair(&self) {
         let home = self.world.ralph_home();
+        self.world.forget_what_is_kept_apart();
         Command::new("chmod").args(["-R", "u+rwx"]).arg(&home).output().unwrap();
         fs::remove_dir_all(&home).unwrap();
         self.copy("kept", "ralph");
@@ -675,6 +678,7 @@ fn a_disk_that_cannot_be_written_is_reported_and_frees_and_ends_nothing() {
 fn the_models_shell_cannot_cancel_a_loop_whose_state_is_gone() {
     for gone in ["state", "folder", "entry"] {
         let scene = Scene::new("loop");
+        scene.world.forget_what_is_kept_apart();
         match gone {
             "state" => {
                 fs::remove_file(&scene.state).unwrap();
@@ -702,6 +706,7 @@ fn a_last_good_copy_brings_a_removed_state_back_with_the_next_stop() {
         world.working_stop("x").goes_on();
     }
     fs::remove_file(world.state_path()).unwrap();
+    world.forget_what_is_kept_apart();
     let ran = world.working_stop("x");
     assert!(ran.message().contains("used the last good copy"), "{ran:?}");
     assert!(ran.context().contains("Ralph 3/25: "), "one behind, plus one: {ran:?}");

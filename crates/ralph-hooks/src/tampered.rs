@@ -20,7 +20,15 @@ pub(crate) fn look(call: &HookCall, file: &LoopFile) -> bool {
     call.tampered.get_or_init(|| {
         let changes = watched::changes(file);
         is_paused = !changes.is_empty();
-        is_paused.then(|| pause(call, file, &changes.join("; ")).ok().flatten()).flatten()
+        let what = changes.join("; ");
+        let pause = || match pause(call, file, &what) {
+            Err(error) => {
+                let could_not = "the loop could not be paused, `ralph doctor` says more";
+                Some(messages::line(&format!("{what}; {could_not}: {error:#}")))
+            }
+            told => told.ok().flatten(),
+        };
+        is_paused.then(pause).flatten()
     });
     is_paused
 }

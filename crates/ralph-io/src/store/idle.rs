@@ -8,6 +8,7 @@
 //! executable, and each new place that is touched loads 64 KiB of it into memory.
 
 use crate::store::home;
+use crate::store::manifest;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::os::unix::ffi::OsStrExt;
@@ -24,10 +25,10 @@ pub fn nothing_is_bound() -> bool {
     nothing(None, None)
 }
 
-/// As [`nothing_is_bound`], and the entry has no spare name either. For the end of a turn, which
+/// As [`nothing_is_bound`], and the entry has neither a spare name nor a copy. For the end of a turn, which
 /// happens only once.
 pub fn nothing_is_bound_or_lost() -> bool {
-    nothing(Some(b"/bound/"), None)
+    nothing(Some(b"/bound/"), None) && !manifest::has_copy()
 }
 
 /// As [`nothing_is_bound`], and no settings want checks in every session either.

@@ -157,8 +157,12 @@ impl LoopFile {
         let gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
         let is_there = |path: &Path| path.symlink_metadata().is_ok();
         let is_kept = SecondPlace::of(&self.path).is_some_and(|place| place.has_copy());
-        if is_kept && !is_there(self.folder()) && !self.is_archived() {
-            let _ = DirBuilder::new().mode(0o700).create(self.folder());
+        if is_kept && !self.folder().is_dir() && !self.is_archived() {
+            // A link that leads nowhere is no folder either.
+            if self.folder().is_symlink() {
+                let _ = std::fs::remove_file(self.folder());
+            }
+            let _ = DirBuilder::new().recursive(true).mode(0o700).create(self.folder());
         }
         match lock::take(&self.path, patience) {
             Ok(lock) => {

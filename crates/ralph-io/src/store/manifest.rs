@@ -2,9 +2,10 @@
 //!
 //! For a session without a loop, the lookup is one failed open, which every tool call of every
 //! session without Ralph pays. A session's entry also has a spare name in another folder. If the
-//! first name is lost, the session's next prompt, stop or start restores it from the spare.
+//! first name is lost, the session's next prompt, stop or start restores it from the spare, or from a copy that is kept apart.
 
 use crate::store::home::Home;
+use crate::store::second_place::{SESSIONS, apart_from};
 use crate::{project::trusted_read, store::atomic};
 use anyhow::{Context, Result, bail};
 use ralph_core::text::hex::sha256;
@@ -58,10 +59,17 @@ impl ManifestKey {
 
     /// The path of the entry's spare name. A project's entry and a single manifest have none.
     fn spare(&self, home: &Home) -> Option<PathBuf> {
+        self.of_session(home).map(|name| home.spare_entries().join(name))
+    }
+
+    /// The path of the entry's copy outside of Ralph's own folder; what has no spare name has none.
+    fn copy(&self, home: &Home) -> Option<PathBuf> {
+        Some(apart_from(home.root())?.join(SESSIONS).join(self.of_session(home)?))
+    }
+
+    fn of_session(&self, home: &Home) -> Option<&str> {
         match self {
-            ManifestKey::Session(name) if home.single_manifest().is_none() => {
-                Some(home.spare_entries().join(name))
-            }
+            ManifestKey::Session(name) if home.single_manifest().is_none() => Some(name),
             _ => None,
         }
     }
@@ -77,7 +85,10 @@ pub fn read(home: &Home, key: &ManifestKey) -> Result<Option<PathBuf>> {
         Some(bytes) => bytes,
         None => match restore(&path, key.spare(home))? {
             Some(bytes) => bytes,
-            None => return Ok(None),
+            None => match restore_copy(home, &path, key.copy(home))? {
+                Some(bytes) => bytes,
+                None => return Ok(None),
+            },
         },
     };
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -103,6 +114,24 @@ fn restore(path: &Path, spare: Option<PathBuf>) -> Result<Option<Vec<u8>>> {
     Ok(bytes)
 }
 
+/// As [`restore`], from the copy, with all of Ralph's folders.
+fn restore_copy(home: &Home, path: &Path, copy: Option<PathBuf>) -> Result<Option<Vec<u8>>> {
+    let Some(copy) = copy else { return Ok(None) };
+    let bytes = trusted_read::read(&copy)?;
+    if let Some(bytes) = &bytes {
+        home.prepare()?;
+        atomic::write(path, bytes)?;
+    }
+    Ok(bytes)
+}
+
+/// True if the entry of the session that the environment names has a copy.
+pub(crate) fn has_copy() -> bool {
+    let session = std::env::var("CLAUDE_CODE_SESSION_ID").unwrap_or_default();
+    let copy = ManifestKey::session(&session).zip(Home::from_env().ok());
+    copy.and_then(|(key, home)| key.copy(&home)).is_some_and(|copy| is_at(&copy))
+}
+
 /// Points the entry at a state file.
 pub fn write(home: &Home, key: &ManifestKey, state: &Path) -> Result<()> {
     let mut line = state.as_os_str().as_bytes().to_owned();
@@ -112,7 +141,20 @@ pub fn write(home: &Home, key: &ManifestKey, state: &Path) -> Result<()> {
     if let Some(spare) = key.spare(home) {
         name_twice(&path, &spare);
     }
+    if let Some(copy) = key.copy(home) {
+        keep_copy(&copy, state.starts_with(home.loops()).then_some(&line));
+    }
     Ok(())
+}
+
+/// Writes the copy for a live loop. Where there can be none, the entry has two names.
+fn keep_copy(copy: &Path, line: Option<&Vec<u8>>) {
+    let (Some(line), Some(all)) = (line, copy.parent()) else {
+        let _ = std::fs::remove_file(copy);
+        return;
+    };
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(all);
+    let _ = made.and_then(|()| atomic::write_unsynced(copy, line));
 }
 
 /// Links the spare name, because a link costs no sync. Where a file cannot have two names, the
@@ -136,7 +178,8 @@ pub fn remove(home: &Home, key: &ManifestKey, state: &Path) -> Result<bool> {
     let path = key.path(home);
     let was_there = is_at(&path);
     // The spare name first: otherwise a reader could restore the entry from it.
-    let spare_removed = key.spare(home).is_some_and(|spare| std::fs::remove_file(spare).is_ok());
+    let others = [key.copy(home), key.spare(home)].into_iter().flatten();
+    let spare_removed = others.map(std::fs::remove_file).fold(false, |_, gone| gone.is_ok());
     match std::fs::remove_file(&path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(!was_there && spare_removed),
@@ -167,6 +210,9 @@ pub(crate) fn take_from_others(home: &Home, key: Option<&ManifestKey>) {
 
 /// Removes whatever is at the entry's path; what cannot be unlinked is moved to this folder.
 pub(crate) fn discard(home: &Home, key: &ManifestKey, to: &Path) -> Result<()> {
+    if let Some(copy) = key.copy(home) {
+        throw_away(&copy, &to.join("manifest-entry-copy"))?;
+    }
     if let Some(spare) = key.spare(home) {
         throw_away(&spare, &to.join("manifest-entry-spare"))?;
     }

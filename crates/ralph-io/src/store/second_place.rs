@@ -24,6 +24,17 @@ pub(crate) struct SecondPlace {
 /// Where the state lies by default, and where the second place then is.
 const DEFAULT: (&str, &str) = (".local/state/ralph", ".local/share/ralph/kept");
 
+/// The name of the folder with the copies of sessions' entries, beside those of loops.
+pub(crate) const SESSIONS: &str = "sessions";
+
+/// The folder of all that is kept apart from Ralph's own folder.
+pub(crate) fn apart_from(root: &Path) -> Option<PathBuf> {
+    match root.to_str().and_then(|root| root.strip_suffix(DEFAULT.0)) {
+        Some(home) => Some(Path::new(home).join(DEFAULT.1)),
+        None => Some(root.parent()?.join(".ralph-kept").join(root.file_name()?)),
+    }
+}
+
 impl SecondPlace {
     /// The second place of a loop's state; `None` for a state that is not in Ralph's own folder, which people and
     /// other tools may change.
@@ -31,19 +42,15 @@ impl SecondPlace {
         let folder = state.parent()?;
         let loops =
             folder.parent().filter(|loops| loops.file_name() == Some(OsStr::new("loops")))?;
-        let root = loops.parent()?;
-        let all = match root.to_str().and_then(|root| root.strip_suffix(DEFAULT.0)) {
-            Some(home) => Path::new(home).join(DEFAULT.1),
-            None => root.parent()?.join(".ralph-kept").join(root.file_name()?),
-        };
+        let all = apart_from(loops.parent()?)?;
         Some(SecondPlace { folder: all.join(folder.file_name()?) })
     }
 
     /// Notes that the state in these parts is about to replace the old one.
     ///
     /// # Errors
-    /// If the disk is full or broken. Where the folder cannot be written at all, nothing is noted, and
-    /// [`SecondPlace::accepts`] everything.
+    /// If the disk is full or broken, or the folder cannot be written any more, as in the client's sandbox. Where it never
+    /// could, nothing is noted, and [`SecondPlace::accepts`] everything.
     pub(crate) fn announce(&self, old: &[u8], new: &[&[u8]]) -> Result<()> {
         let text = record(&[digest(&[old]), digest(new)]);
         let written = match atomic::write_unsynced(&self.digests(), text.as_bytes()) {
@@ -55,7 +62,7 @@ impl SecondPlace {
             written => written,
         };
         match written {
-            Err(error) if !is_closed(error.kind()) => Err(error)
+            Err(error) if !is_closed(error.kind()) || self.digests().exists() => Err(error)
                 .with_context(|| format!("could not write `{}`", self.digests().display())),
             _ => Ok(()),
         }
@@ -77,7 +84,7 @@ impl SecondPlace {
             return true;
         }
         let found = format!("{:032x}", digest(&[state]));
-        lines.any(|line| line == found) || !self.is_open()
+        lines.any(|line| line == found)
     }
 
     pub(crate) fn has_copy(&self) -> bool {
@@ -106,10 +113,6 @@ impl SecondPlace {
 
     fn copy_file(&self) -> PathBuf {
         self.folder.join("state.json")
-    }
-
-    fn is_open(&self) -> bool {
-        rustix::fs::access(&self.folder, rustix::fs::Access::WRITE_OK).is_ok()
     }
 }
 

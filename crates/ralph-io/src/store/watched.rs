@@ -28,7 +28,7 @@ struct Mark {
 
 impl Mark {
     fn of(kind: WatchedKind, path: PathBuf) -> Mark {
-        let (stat, digest) = (stat(&path), digest(kind, &path));
+        let (stat, digest) = (stat(kind, &path), digest(kind, &path));
         Mark { kind, stat, digest, path }
     }
 
@@ -63,7 +63,7 @@ pub fn changes(file: &LoopFile) -> Vec<String> {
     let mut marks: Vec<Mark> = kept.lines().filter_map(Mark::read).collect();
     let mut is_rewritten = false;
     for mark in &mut marks {
-        let now = stat(&mark.path);
+        let now = stat(mark.kind, &mark.path);
         if now == mark.stat {
             continue;
         }
@@ -80,9 +80,9 @@ pub fn changes(file: &LoopFile) -> Vec<String> {
 
 /// What became of the state, if something else than Ralph changed or removed it.
 fn of_state(file: &LoopFile, place: &SecondPlace) -> Option<String> {
-    let is_ours = || {
-        let held = fs::read(file.path()).ok()?;
-        Some(place.accepts(&held))
+    let is_ours = || match trusted_read::read(file.path()) {
+        Ok(held) => held.map(|held| place.accepts(&held)),
+        Err(_) => Some(false),
     };
     let path = file.path().display();
     match is_ours() {
@@ -143,18 +143,30 @@ fn installed(config: &Path) -> Vec<PathBuf> {
             _ => {}
         }
     }
-    let text = fs::read(config.join("plugins/installed_plugins.json")).unwrap_or_default();
+    let text = bytes(&config.join("plugins/installed_plugins.json")).unwrap_or_default();
     let mut found = Vec::new();
     collect(&serde_json::from_slice(&text).unwrap_or_default(), &mut found);
     found
 }
 
-/// Empty for a file that is not there.
-fn stat(path: &Path) -> String {
+/// The beginning of a file; `None` if there is none.
+fn bytes(path: &Path) -> Option<Vec<u8>> {
+    // Asked first: opening a pipe would wait.
+    fs::metadata(path).ok()?.is_file().then_some(())?;
+    let mut bytes = Vec::new();
+    fs::File::open(path).ok()?.take(LONGEST).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// Empty for a file that is not there. Nothing but this stands for an executable, so a new link to it, which has another
+/// `ctime`, must not count.
+fn stat(kind: WatchedKind, path: &Path) -> String {
     let told = |about: Metadata| {
         let (file, size) = ((about.dev(), about.ino()), about.size());
-        let written = (about.mtime(), about.mtime_nsec(), about.ctime(), about.ctime_nsec());
-        format!("{file:?}{size}{written:?}")
+        let written = (about.mtime(), about.mtime_nsec());
+        let changed =
+            (kind != WatchedKind::Executable).then(|| (about.ctime(), about.ctime_nsec()));
+        format!("{file:?}{size}{written:?}{changed:?}")
     };
     fs::metadata(path).map(told).unwrap_or_default()
 }
@@ -163,12 +175,5 @@ fn digest(kind: WatchedKind, path: &Path) -> String {
     if kind == WatchedKind::Executable {
         return String::new();
     }
-    let read = || {
-        // Asked first: opening a pipe would wait.
-        fs::metadata(path).ok()?.is_file().then_some(())?;
-        let mut bytes = Vec::new();
-        fs::File::open(path).ok()?.take(LONGEST).read_to_end(&mut bytes).ok()?;
-        Some(bytes)
-    };
-    kind.digest(read().as_deref())
+    kind.digest(bytes(path).as_deref())
 }

@@ -6,8 +6,11 @@ use crate::store::archive;
 use crate::store::home::Home;
 use crate::store::loop_file::{Loaded, LoopFile};
 use crate::store::manifest::{self, ManifestKey};
+use crate::store::second_place;
 use anyhow::Result;
 use ralph_core::state::{LoopState, StateView};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::Path;
 
 /// The loop that a session is bound to.
@@ -110,13 +113,21 @@ pub fn all(home: &Home) -> Vec<(LoopFile, Result<LoopState>)> {
 
 /// As [`all`], with the files as read, for a caller that then changes the states.
 pub fn all_loaded(home: &Home) -> Vec<(LoopFile, Result<Loaded>)> {
-    let Ok(folders) = std::fs::read_dir(home.loops()) else { return Vec::new() };
-    let mut files: Vec<LoopFile> = folders
-        .filter_map(|entry| Some(LoopFile::at(entry.ok()?.path().join("state.json"))))
-        .collect();
-    files.sort_by(|a, b| a.path().cmp(b.path()));
-    files
-        .into_iter()
+    let names = |folder: &Path| -> BTreeSet<OsString> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten();
+        entries.filter_map(|entry| Some(entry.ok()?.file_name())).collect()
+    };
+    let at = |name: &OsString| LoopFile::at(home.loops().join(name).join("state.json"));
+    let mut all = names(&home.loops());
+    // A loop whose folder something else has removed.
+    let kept = second_place::apart_from(home.root()).map(|kept| names(&kept)).unwrap_or_default();
+    let is_lost = |name: &OsString| {
+        name != second_place::SESSIONS && archive::find(home, at(name).path()).is_none()
+    };
+    let lost: Vec<OsString> = kept.difference(&all).filter(|name| is_lost(name)).cloned().collect();
+    all.extend(lost);
+    all.iter()
+        .map(at)
         .filter_map(|file| match file.read() {
             Ok(None) => None,
             Ok(Some(loaded)) => Some((file, Ok(loaded))),
