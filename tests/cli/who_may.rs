@@ -1,7 +1,18 @@
 //! Inside the session of a live loop, some commands are for a person only.
 
 use crate::world::World;
-use ralph_core::guard::human_only::{HIDDEN, OTHERS, PERSONS_ONLY};
+use ralph_core::guard::human_only::PERSONS_ONLY;
+
+/// The commands that the model may give too, at least in part.
+#[rustfmt::skip]
+const OTHERS: [&str; 22] = [
+    "plan-sync", "status", "report", "context", "check", "explain", "replay", "verify", "try", "diff", "blocked",
+    "session", "refine", "task", "criteria", "checkpoint", "ralplan", "parallel", "doctor", "demo", "completions",
+    "help",
+];
+
+/// Hidden commands, which Ralph itself starts or a release needs.
+const HIDDEN: [&str; 6] = ["delegate", "exchange", "integrate", "man", "round", "supervise"];
 
 const REFUSED: [&[&str]; 20] = [
     &["start"],

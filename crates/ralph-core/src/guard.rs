@@ -30,8 +30,8 @@ use tools::ToolEffect;
 pub use orchestration_gate::{OrchestrationGate, is_own_work};
 pub use places::{ProtectedPaths, Skill, may_be_executable};
 pub use ralplan_gate::PlanGate;
-pub use record::{DenialRecord, Gate, RecordedOrchestrationGate};
-pub use tools::{is_known, knows_field, listed};
+pub use record::DenialRecord;
+pub use tools::is_known;
 
 /// What a ruling depends on, apart from the call itself.
 #[derive(Debug, Clone, Copy)]
@@ -44,10 +44,10 @@ pub struct Situation<'a> {
     pub places: &'a ProtectedPaths,
     /// The state of consensus planning in a `ralplan` loop. If it is `None`, that mode is treated
     /// like any other, so a caller that finds no planning state must refuse the call itself.
-    pub ralplan: Option<PlanGate<'a>>,
+    pub ralplan: Option<&'a PlanGate>,
     /// The verdict of the orchestration on the call. If it is `None`, that mode is treated like any
     /// other.
-    pub session: Option<OrchestrationGate<'a>>,
+    pub session: Option<&'a OrchestrationGate>,
 }
 
 /// What a live loop is doing.
@@ -208,7 +208,7 @@ pub fn decide(situation: &Situation<'_>, call: &ToolCall<'_>) -> Ruling {
 /// True for a tool that every mode allows: it changes only what the client keeps for the
 /// conversation itself.
 pub fn only_looks(tool: &str) -> bool {
-    tools::find(tool).does == ToolEffect::Looks
+    tools::does(tool) == ToolEffect::Looks
 }
 
 /// True for a tool whose ruling depends on where the protected places are. Locating them takes time
@@ -219,18 +219,18 @@ pub fn looks_at_places(tool: &str) -> bool {
 
 /// True for a tool that edits the file it names.
 pub fn is_edit(tool: &str) -> bool {
-    tools::find(tool).does == ToolEffect::Edits
+    tools::does(tool) == ToolEffect::Edits
 }
 
 /// True for a tool that is judged by all of its fields.
 fn is_judged_by_fields(tool: &str) -> bool {
-    matches!(tools::find(tool).does, ToolEffect::Acts | ToolEffect::Calls | ToolEffect::Loads)
-        || tools::find(tool).does == ToolEffect::Runs && tool != "Bash"
+    matches!(tools::does(tool), ToolEffect::Acts | ToolEffect::Calls | ToolEffect::Loads)
+        || tools::does(tool) == ToolEffect::Runs && tool != "Bash"
 }
 
 /// The absolute paths of this call whose symbolic links must be resolved before it is decided.
 pub fn paths_to_resolve(call: &ToolCall<'_>, places: &ProtectedPaths) -> Vec<String> {
-    let paths = match tools::find(call.tool).does {
+    let paths = match tools::does(call.tool) {
         ToolEffect::Acts => fields::paths(call, places),
         // The client may take `..` away before it opens the file, where the kernel follows links first.
         ToolEffect::Edits => {
@@ -277,14 +277,14 @@ fn denied(
         (_, None, None) => Some(reason),
         (_, None, Some(_)) if is_everywheres(rule) => Some(reason),
         (cell, None, Some(gate)) => {
-            orchestration_gate::check(cell, &gate, situation.agent, call, reason).err()
+            orchestration_gate::check(cell, gate, situation.agent, call, reason).err()
         }
         (cell, Some(gate), _) => match rule {
             Rule::ProtectedPlace | Rule::RefusedCommand => Some(reason),
-            Rule::Skill if fields::runs_outside(situation, &gate) => {
-                Some(ralplan_gate::foreign_skill(&gate))
+            Rule::Skill if fields::runs_outside(situation, gate) => {
+                Some(ralplan_gate::foreign_skill(gate))
             }
-            _ => ralplan_gate::check(cell, &gate, situation.agent, call).err(),
+            _ => ralplan_gate::check(cell, gate, situation.agent, call).err(),
         },
     }
 }
@@ -297,7 +297,7 @@ fn is_everywheres(rule: Rule) -> bool {
 /// The row that matches a call, with the text of its denial.
 fn touched(situation: &Situation<'_>, call: &ToolCall<'_>) -> Option<RuleHit> {
     let carried = || fields::row(situation, call);
-    match tools::find(call.tool).does {
+    match tools::does(call.tool) {
         ToolEffect::Looks => None,
         ToolEffect::Questions => Some((Rule::Question, QUESTION.to_owned())),
         ToolEffect::EntersPlan => Some((Rule::EnterPlan, PLAN.to_owned())),
@@ -325,8 +325,8 @@ fn touched(situation: &Situation<'_>, call: &ToolCall<'_>) -> Option<RuleHit> {
 }
 
 fn edited(situation: &Situation<'_>, call: &ToolCall<'_>) -> RuleHit {
-    if let Some(judged) = situation.session.and_then(|gate| gate.artefact) {
-        return (Rule::Artefact, judged.err().unwrap_or_default().to_owned());
+    if let Some(gate) = situation.session.filter(|gate| gate.writes_artefact) {
+        return (Rule::Artefact, gate.not_its_own.clone().unwrap_or_default());
     }
     let said = call.input.path();
     let led = call.resolved.filter(|led| said != Some(*led));

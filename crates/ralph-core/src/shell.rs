@@ -1,78 +1,58 @@
 //! Splits a command line into commands and words, as far as that needs no shell.
 //!
-//! It knows quotes, the operators between commands, groups and redirections. What it does not know (a
-//! condition, a loop, a function, a here-document, an open quote) makes the line unreadable as a whole: no
-//! rule may guess what such a line does.
+//! It knows quotes and the operators between commands. What it does not know (a group, a condition, a loop,
+//! a command within a word, a here-document, an open quote) makes the line unreadable as a whole: no rule may
+//! guess what such a line does.
 
 pub mod programs;
 pub mod vacuous;
 
-/// Quotes a word for a shell.
+/// The text as one word of a shell.
 pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Longer lines are not read.
+/// A longer line is unreadable, in bytes.
 pub const LONGEST: usize = 64 << 10;
-/// Deeper ones neither.
-const DEEPEST: usize = 32;
 
-/// Commands joined by operators.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct List {
-    /// Each pipeline with the operator after it.
-    pub pipelines: Vec<(Pipeline, Join)>,
-}
-
-/// What stands between a pipeline and the next.
+/// How a pipeline is joined to the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Join {
     And,
     Or,
-    /// `;`, a line break, or the end.
     Then,
     Background,
 }
 
-/// Commands that hand their output on.
+/// Commands joined by `|`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pipeline {
-    /// True after `!`.
     pub negated: bool,
-    pub commands: Vec<Command>,
+    pub commands: Vec<Simple>,
 }
 
-/// One command.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Command {
-    Simple(Simple),
-    /// `( … )` or `{ …; }`.
-    Group(List),
-}
+/// The pipelines of a line, each with what follows it.
+pub type List = Vec<(Pipeline, Join)>;
 
-/// A program with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Simple {
+    /// With assignments in front of the program.
     pub words: Vec<Word>,
-    /// True if its output goes to a file other than `/dev/null`.
+    /// True if its output goes to a file.
     pub writes: bool,
 }
 
-/// One word without its quotes.
+/// A word without its quotes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Word {
-    /// What the shell computes stands as it is written.
     pub text: String,
-    /// True if the shell computes a part of it: a variable, the output of a command.
+    /// True if a variable stands in it.
     pub computed: bool,
-    /// True if it has quotes, so that it is no operator, no assignment and no keyword.
     pub quoted: bool,
-    /// The command lines of its `$(…)` and backticks.
-    pub inner: Vec<String>,
 }
 
 impl Simple {
-    /// The words after the assignments in front of the program.
+    /// The program and its arguments.
     pub fn program(&self) -> &[Word] {
         let n = self.words.iter().take_while(|word| word.is_assignment()).count();
         &self.words[n..]
@@ -88,7 +68,7 @@ impl Simple {
         self.program().get(1..).unwrap_or_default()
     }
 
-    /// True if no word depends on what the shell computes.
+    /// True if the text says all that the shell will pass on.
     pub fn is_plain(&self) -> bool {
         self.words.iter().all(|word| !word.computed)
     }
@@ -103,49 +83,39 @@ impl Word {
     }
 }
 
-impl List {
-    /// Every program that the list may start, in order, also within groups and `$(…)`; `None` if there is
-    /// one that cannot be read.
-    pub fn programs(&self) -> Option<Vec<Simple>> {
-        let mut found = Vec::new();
-        for command in self.pipelines.iter().flat_map(|(pipeline, _)| &pipeline.commands) {
-            match command {
-                Command::Group(list) => found.extend(list.programs()?),
-                Command::Simple(simple) => {
-                    for inner in simple.words.iter().flat_map(|word| &word.inner) {
-                        found.extend(read(inner)?.programs()?);
-                    }
-                    found.push(simple.clone());
-                }
-            }
-        }
-        Some(found)
-    }
-}
-
-/// Reads a line; `None` if it holds something that is not known.
+/// Reads a line; `None` if it is unreadable.
 pub fn read(line: &str) -> Option<List> {
     if line.len() > LONGEST {
         return None;
     }
-    let mut reader = LineReader { rest: line, depth: 0 };
-    let list = reader.list(None)?;
-    reader.rest.is_empty().then_some(list)
+    let mut reader = LineReader { rest: line };
+    let mut list = List::new();
+    loop {
+        reader.blanks();
+        if reader.take(";") || reader.take("\n") {
+            continue;
+        }
+        if reader.rest.is_empty() {
+            return Some(list);
+        }
+        let pipeline = reader.pipeline()?;
+        list.push((pipeline, reader.join()));
+    }
 }
 
-/// Every program that a line may start; `None` if that cannot be read.
+/// All commands of a line; `None` if it is unreadable.
 pub fn programs(line: &str) -> Option<Vec<Simple>> {
-    read(line)?.programs()
+    Some(read(line)?.into_iter().flat_map(|(pipeline, _)| pipeline.commands).collect())
 }
 
-const KEYWORDS: [&str; 17] = [
+/// Words that begin something else than a command.
+const KEYWORDS: [&str; 19] = [
     "if", "then", "elif", "else", "fi", "while", "until", "for", "select", "case", "esac", "do",
-    "done", "function", "coproc", "[[", "((",
+    "done", "function", "coproc", "[[", "((", "{", "}",
 ];
 
 struct LineReader<'a> {
     rest: &'a str,
-    depth: usize,
 }
 
 impl LineReader<'_> {
@@ -161,7 +131,7 @@ impl LineReader<'_> {
         is_next
     }
 
-    /// Skips blanks, continued lines and comments.
+    /// Skips blanks, joined lines and a comment.
     fn blanks(&mut self) {
         loop {
             let rest = self.rest.trim_start_matches([' ', '\t']);
@@ -176,28 +146,6 @@ impl LineReader<'_> {
             }
             self.rest = rest;
         }
-    }
-
-    fn list(&mut self, end: Option<&str>) -> Option<List> {
-        self.depth += 1;
-        if self.depth > DEEPEST {
-            return None;
-        }
-        let mut list = List::default();
-        loop {
-            self.blanks();
-            if self.take(";") || self.take("\n") {
-                continue;
-            }
-            if self.rest.is_empty() || end.is_some_and(|end| self.rest.starts_with(end)) {
-                break;
-            }
-            let pipeline = self.pipeline()?;
-            let join = self.join();
-            list.pipelines.push((pipeline, join));
-        }
-        self.depth -= 1;
-        Some(list)
     }
 
     fn join(&mut self) -> Join {
@@ -217,8 +165,7 @@ impl LineReader<'_> {
         let mut pipeline = Pipeline::default();
         loop {
             self.blanks();
-            while self.rest.starts_with('\n') {
-                self.skip(1);
+            while self.take("\n") {
                 self.blanks();
             }
             if self.take("! ") {
@@ -228,30 +175,12 @@ impl LineReader<'_> {
             if self.take("time ") {
                 continue;
             }
-            pipeline.commands.push(self.command()?);
+            pipeline.commands.push(self.simple()?);
             self.blanks();
             if self.rest.starts_with("||") || !(self.take("|&") || self.take("|")) {
                 return Some(pipeline);
             }
         }
-    }
-
-    fn command(&mut self) -> Option<Command> {
-        let closed_by = match () {
-            () if self.rest.starts_with("((") => return None,
-            () if self.take("(") => ")",
-            () if self.take("{ ") || self.take("{\n") => "}",
-            () => return self.simple().map(Command::Simple),
-        };
-        let list = self.list(Some(closed_by))?;
-        // What is redirected is redirected for the group; one that writes is not told from one that does not.
-        self.take(closed_by).then_some(())?;
-        self.blanks();
-        let mut after = Simple::default();
-        while self.redirect(&mut after)? {
-            self.blanks();
-        }
-        (!after.writes).then_some(Command::Group(list))
     }
 
     fn simple(&mut self) -> Option<Simple> {
@@ -261,7 +190,7 @@ impl LineReader<'_> {
             if self.redirect(&mut simple)? {
                 continue;
             }
-            if self.rest.is_empty() || self.rest.starts_with(['\n', ';', '&', '|', ')']) {
+            if self.rest.is_empty() || self.rest.starts_with(['\n', ';', '&', '|']) {
                 break;
             }
             let word = self.word()?;
@@ -274,19 +203,16 @@ impl LineReader<'_> {
         (!simple.words.is_empty() || simple.writes).then_some(simple)
     }
 
-    /// Reads a redirection, if one is next.
+    /// Reads a redirection; false if none stands here.
     fn redirect(&mut self, simple: &mut Simple) -> Option<bool> {
+        const OPERATORS: [&str; 8] = ["&>>", "&>", ">>", ">|", ">&", "<&", ">", "<"];
         let digits = self.rest.bytes().take_while(u8::is_ascii_digit).count();
         let rest = &self.rest[digits..];
-        if rest.starts_with("<<") {
-            return None;
-        }
-        const OPERATORS: [&str; 8] = ["&>>", "&>", ">>", ">|", ">&", "<&", ">", "<"];
         let Some(operator) = OPERATORS.into_iter().find(|operator| rest.starts_with(operator))
         else {
             return Some(false);
         };
-        if rest[operator.len()..].starts_with('(') {
+        if rest.starts_with("<<") || rest[operator.len()..].starts_with('(') {
             return None;
         }
         self.skip(digits + operator.len());
@@ -301,96 +227,58 @@ impl LineReader<'_> {
 
     fn word(&mut self) -> Option<Word> {
         let mut word = Word::default();
+        let mut within = false;
         while let Some(letter) = self.rest.chars().next() {
             match letter {
-                ' ' | '\t' | '\n' | ';' | '&' | '|' | ')' | '<' | '>' => break,
-                '(' => return None,
+                '"' => {
+                    self.skip(1);
+                    (within, word.quoted) = (!within, true);
+                }
+                '$' => self.variable(&mut word)?,
+                '`' => return None,
+                '\\' => {
+                    let escaped = self.rest[1..].chars().next()?;
+                    if within && !"\"\\$`\n".contains(escaped) {
+                        word.text.push('\\');
+                    }
+                    if escaped != '\n' {
+                        word.text.push(escaped);
+                        word.quoted = true;
+                    }
+                    self.skip(1 + escaped.len_utf8());
+                }
+                _ if within => {
+                    word.text.push(letter);
+                    self.skip(letter.len_utf8());
+                }
+                ' ' | '\t' | '\n' | ';' | '&' | '|' | '<' | '>' => break,
+                '(' | ')' => return None,
                 '\'' => {
                     let (text, rest) = self.rest[1..].split_once('\'')?;
                     word.text.push_str(text);
                     word.quoted = true;
                     self.rest = rest;
                 }
-                '"' => {
-                    self.skip(1);
-                    word.quoted = true;
-                    self.double_quoted(&mut word)?;
-                }
-                '\\' => {
-                    self.skip(1);
-                    let escaped = self.rest.chars().next()?;
-                    if escaped != '\n' {
-                        word.text.push(escaped);
-                        word.quoted = true;
-                    }
-                    self.skip(escaped.len_utf8());
-                }
-                '$' if self.rest[1..].starts_with(['\'', '"']) => return None,
-                '$' | '`' => self.computed(&mut word)?,
                 letter => {
                     word.text.push(letter);
                     self.skip(letter.len_utf8());
                 }
             }
         }
-        (word.quoted || !word.text.is_empty()).then_some(word)
+        (!within && (word.quoted || !word.text.is_empty())).then_some(word)
     }
 
-    fn double_quoted(&mut self, word: &mut Word) -> Option<()> {
-        loop {
-            let letter = self.rest.chars().next()?;
-            match letter {
-                '"' => {
-                    self.skip(1);
-                    return Some(());
-                }
-                '\\' => {
-                    let escaped = self.rest[1..].chars().next()?;
-                    if !"\"\\$`\n".contains(escaped) {
-                        word.text.push('\\');
-                    }
-                    word.text.push(escaped);
-                    self.skip(1 + escaped.len_utf8());
-                }
-                '$' | '`' => self.computed(word)?,
-                letter => {
-                    word.text.push(letter);
-                    self.skip(letter.len_utf8());
-                }
-            }
-        }
-    }
-
-    /// Reads `$x`, `${…}`, `$(…)` or backticks. A dollar before nothing that a shell computes is a dollar.
-    fn computed(&mut self, word: &mut Word) -> Option<()> {
-        let rest = self.rest;
-        let n = match rest.as_bytes() {
-            [b'`', ..] => {
-                let end = rest[1..].find('`')? + 1;
-                if rest[..end].contains('\\') {
-                    return None;
-                }
-                word.inner.push(rest[1..end].to_owned());
-                end + 1
-            }
-            [b'$', b'(', b'(', ..] => return None,
-            [b'$', b'(', ..] => {
-                let mut inner = LineReader { rest: &rest[2..], depth: self.depth };
-                inner.list(Some(")"))?;
-                let end = rest.len() - inner.rest.len();
-                inner.take(")").then_some(())?;
-                word.inner.push(rest[2..end].to_owned());
-                end + 1
-            }
-            [b'$', b'{', ..] => {
-                let end = rest.find('}')? + 1;
-                // Such a one may hold commands.
-                if rest[..end].contains(['`', '(', '"', '\'', '\\']) || rest[2..end].contains('$') {
-                    return None;
-                }
+    /// Reads `$NAME`, `${NAME}`, or a dollar that stands for itself. What else begins with a dollar may hold a command.
+    fn variable(&mut self, word: &mut Word) -> Option<()> {
+        let n = match self.rest.as_bytes() {
+            [_, b'(' | b'\'', ..] => return None,
+            [_, b'{', ..] => {
+                let end = self.rest.find('}')? + 1;
+                let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+                self.rest[2..end - 1].chars().all(is_name).then_some(())?;
                 end
             }
-            [b'$', next, ..] if next.is_ascii_alphanumeric() || b"_?!#@*-$=~^+".contains(next) => 1,
+            [_, next, ..] if next.is_ascii_alphanumeric() || b"_?!#@*-$=~^+".contains(next) => 1,
             _ => {
                 word.text.push('$');
                 self.skip(1);
@@ -398,7 +286,7 @@ impl LineReader<'_> {
             }
         };
         word.computed = true;
-        word.text.push_str(&rest[..n]);
+        word.text.push_str(&self.rest[..n]);
         self.skip(n);
         Some(())
     }
@@ -410,14 +298,11 @@ mod tests {
 
     /// Each command as its words in brackets, with the operators between them.
     fn shown(list: &List) -> String {
-        let command = |command: &Command| match command {
-            Command::Group(list) => format!("({})", shown(list)),
-            Command::Simple(simple) => {
-                let words: Vec<&str> = simple.words.iter().map(|word| word.text.as_str()).collect();
-                format!("[{}]{}", words.join("·"), if simple.writes { ">" } else { "" })
-            }
+        let command = |simple: &Simple| {
+            let words: Vec<&str> = simple.words.iter().map(|word| word.text.as_str()).collect();
+            format!("[{}]{}", words.join("·"), if simple.writes { ">" } else { "" })
         };
-        let pipelines = list.pipelines.iter().map(|(pipeline, join)| {
+        let pipelines = list.iter().map(|(pipeline, join)| {
             let commands: Vec<String> = pipeline.commands.iter().map(command).collect();
             let not = if pipeline.negated { "!" } else { "" };
             let join = match join {
@@ -442,8 +327,8 @@ mod tests {
         check("a 'b c' \"d $e\" f\\ g", "[a·b c·d $e·f g]");
         check("a && b || c; d & e\nf", "[a] && [b] || [c]; [d] & [e]; [f]");
         check("a | b |& c", "[a]|[b]|[c]");
-        check("! (cd x; y) | z", "!([cd·x]; [y])|[z]");
-        check("{ a; b; } && c", "([a]; [b]) && [c]");
+        check("! a | b", "![a]|[b]");
+        check("a \"b \\\"c\\d\" $x ${y}", "[a·b \"c\\d·$x·${y}]");
         check("a > f 2>&1", "[a]>");
         check("a 2>/dev/null < in &>/dev/null", "[a]");
         check("a # b; c", "[a]");
@@ -460,8 +345,7 @@ mod tests {
         };
         let check =
             |line: &str, expected: &[&str]| assert_eq!(names(line).unwrap(), expected, "{line}");
-        check("X=1 /bin/ls | (cat; wc)", &["ls", "cat", "wc"]);
-        check("echo $(date; a \"$(b)\") `c`", &["date", "b", "a", "c", "echo"]);
+        check("X=1 /bin/ls | cat; wc && a || b & c", &["ls", "cat", "wc", "a", "b", "c"]);
         check("echo '$(date)'", &["echo"]);
     }
 
@@ -480,9 +364,13 @@ mod tests {
             "echo ${x:-$(a)}",
             "echo $'a'",
             "echo `a \\`b\\``",
-            "(a",
+            "(a)",
             "a )",
+            "{ a; }",
             "{ a; } > f",
+            "echo $(a)",
+            "echo `a`",
+            "echo \"$(a)\"",
             "[[ -f a ]]",
             "((x))",
         ] {

@@ -6,3 +6,4 @@ pub mod phrases;
 pub mod report;
 pub mod shared;
 pub mod statusline;
+pub mod unusable;

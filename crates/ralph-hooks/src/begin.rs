@@ -13,7 +13,7 @@ use ralph_core::state::{
     StartedBy, StateView as _,
 };
 use ralph_core::tasks::plan::{self, Plan, Problem};
-use ralph_core::{evidence::pinned, guard::unreadable, project};
+use ralph_core::{evidence::pinned, project, views::unusable};
 use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;
@@ -196,7 +196,7 @@ pub(crate) fn unusable(home: &Home, session_id: &str) -> Option<String> {
             Ok(Some(loaded)) => not_its(home, &file, &loaded.state, session_id)?,
         },
     };
-    Some(unreadable::no_start(&why, &home.root().to_string_lossy()))
+    Some(unusable::no_start(&why, &home.root().to_string_lossy()))
 }
 
 fn not_its(home: &Home, file: &LoopFile, state: &LoopState, session_id: &str) -> Option<String> {

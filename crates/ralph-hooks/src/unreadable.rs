@@ -6,10 +6,11 @@ use crate::active_loop::{self, UnreadableLoop};
 use crate::hook_runner::HookCall;
 use crate::wall;
 use anyhow::{Error, Result};
+use ralph_core::guard::unreadable;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::registration::STOP_HOOK;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::{guard::unreadable, views::messages};
+use ralph_core::views::{messages, unusable};
 use ralph_io::client;
 use ralph_io::project::settings;
 use ralph_io::store::lifecycle::{self, LoopOwnership};
@@ -69,8 +70,8 @@ fn tell(call: &HookCall, failure: &Failure<'_>) -> Reply {
         return Reply::silent();
     }
     Reply::silent().tell(messages::line(&match failure {
-        Failure::Unreadable(why) => unreadable::line(why, &call.home.root().to_string_lossy()),
-        Failure::Other(why) => unreadable::failed(why),
+        Failure::Unreadable(why) => unusable::line(why, &call.home.root().to_string_lossy()),
+        Failure::Other(why) => unusable::failed(why),
     }))
 }
 

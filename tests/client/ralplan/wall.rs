@@ -1,5 +1,6 @@
 //! While a plan waits for a person, in every permission mode that the client has.
 
+use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,6 +23,8 @@ pub(crate) const TESTS: &[Test] = tests![
     nothing_is_changed_by_another_shell,
     nothing_is_changed_in_the_clients_own_sandbox,
     a_session_without_the_line_has_readers_alone,
+    a_changed_line_or_one_before_it_leaves_readers_alone,
+    a_kernel_without_landlock_leaves_readers_alone,
 ];
 
 /// Commands that would change something, each by another way.
@@ -168,8 +171,34 @@ fn check_by(mode: &str, shell: &str, world: World) {
     assert_eq!(stand_in.unscripted(), 0);
 }
 
-/// The client's file with our line is gone: the session's shell has no wall.
 fn a_session_without_the_line_has_readers_alone() {
+    readers_alone("", |folder| fs::remove_dir_all(folder).unwrap(), "start a new session");
+}
+
+fn a_changed_line_or_one_before_it_leaves_readers_alone() {
+    let lines = |folder: &Path| {
+        let of_session = fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+        of_session.join("sessionstart-hook-0.sh")
+    };
+    let edited = move |folder: &Path| {
+        let text = fs::read_to_string(lines(folder)).unwrap();
+        fs::write(lines(folder), text.replace("exit 126", "exit 0")).unwrap();
+    };
+    readers_alone("", edited, "were changed");
+    let before = move |folder: &Path| {
+        fs::write(lines(folder).with_file_name("sessionstart-hook-1.sh"), "exec() { :; }\n")
+            .unwrap();
+    };
+    readers_alone("", before, "another SessionStart hook");
+}
+
+fn a_kernel_without_landlock_leaves_readers_alone() {
+    readers_alone("0", |_| {}, "Landlock");
+}
+
+/// A planning whose commands cannot be bounded, with the words of the refusal that say why.
+#[track_caller]
+fn readers_alone(landlock: &str, spoil: impl Fn(&Path) + Send + 'static, why: &str) {
     let world = installed();
     let n_stops = AtomicUsize::new(0);
     let folder = world.config().join("session-env");
@@ -178,7 +207,7 @@ fn a_session_without_the_line_has_readers_alone() {
         match n_stops.load(Ordering::SeqCst) {
             0 if news.contains("Next: summarize in a few lines") => {
                 n_stops.store(1, Ordering::SeqCst);
-                std::fs::remove_dir_all(&folder).unwrap();
+                spoil(&folder);
                 ScriptedTurn::bash("cat README.md | head -n 1")
                     .then_tool("Bash", json!({"command": "git log"}))
             }
@@ -188,13 +217,17 @@ fn a_session_without_the_line_has_readers_alone() {
     let stand_in = StandIn::start(Cast::default().join(conversation, &world)).unwrap();
     world
         .client(&stand_in)
+        .env("RALPH_TEST_LANDLOCK", landlock)
         .args(&["--permission-mode", "bypassPermissions"])
         .prompt(START)
         .result();
     let requests = stand_in.requests();
     let results: Vec<_> = requests.iter().flat_map(ApiRequest::tool_results).collect();
-    let refused = results.iter().find(|one| one.text.contains("start a new session"));
-    assert_refused(refused.expect("the refusal says why"), "git log");
+    let refused = results.iter().find(|one| one.text.contains(why));
+    assert_refused(
+        refused.unwrap_or_else(|| panic!("no refusal says `{why}`: {results:?}")),
+        "git log",
+    );
     assert!(results.iter().any(|one| one.text.trim() == "# A project" && !one.is_error));
     assert_untouched(&world);
 }

@@ -14,7 +14,7 @@ pub(super) fn row(situation: &Situation<'_>, call: &ToolCall<'_>) -> RuleHit {
         return (Rule::CutCommand, CUT.to_owned());
     }
     // The caller has judged what the line does to an artefact.
-    if let Some(Err(refused)) = situation.session.and_then(|gate| gate.artefact) {
+    if let Some(refused) = situation.session.and_then(|gate| gate.not_its_own.as_deref()) {
         return (Rule::Artefact, refused.to_owned());
     }
     let line = call.input.command.as_deref().unwrap_or_default();

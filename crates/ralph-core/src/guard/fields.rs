@@ -5,7 +5,7 @@
 //! command.
 
 use super::places::{self, ProtectedPaths};
-use super::tools::{self, Carries, GuardedTool, ToolEffect};
+use super::tools::{self, Carries, ToolEffect};
 use super::{PlanGate, Rule, RuleHit, Situation, ToolCall, bash, ralph_command};
 use crate::protocol::registration::COMMANDS;
 use crate::shell::LONGEST;
@@ -29,8 +29,7 @@ pub(super) struct Field {
 
 /// Every text of a call; `None` if there are too many.
 pub(super) fn of(call: &ToolCall<'_>) -> Option<Vec<Field>> {
-    let tool = tools::find(call.tool);
-    let mut fields = Fields { tool, found: Vec::new(), n_bytes: 0, full: false };
+    let mut fields = Fields { tool: call.tool, found: Vec::new(), n_bytes: 0, full: false };
     match &call.input.whole {
         Value::Null => {
             let input = call.input;
@@ -53,14 +52,14 @@ pub(super) fn of(call: &ToolCall<'_>) -> Option<Vec<Field>> {
     (!fields.full).then_some(fields.found)
 }
 
-struct Fields {
-    tool: &'static GuardedTool,
+struct Fields<'a> {
+    tool: &'a str,
     found: Vec<Field>,
     n_bytes: usize,
     full: bool,
 }
 
-impl Fields {
+impl Fields<'_> {
     fn value(&mut self, name: &str, value: &Value, told: Option<Carries>, depth: usize) {
         match value {
             Value::String(text) => self.text(name, text, told, depth),
@@ -72,12 +71,7 @@ impl Fields {
                     // Everything below a field of the table carries what the field carries.
                     let told = told.or_else(|| match name {
                         "" => None,
-                        name => self
-                            .tool
-                            .fields
-                            .iter()
-                            .find(|(field, _)| *field == name)
-                            .map(|(_, carries)| *carries),
+                        name => tools::told(self.tool, name),
                     });
                     // Some tools take a map from paths to texts.
                     self.add(member, told.unwrap_or(Carries::Path));
@@ -89,7 +83,7 @@ impl Fields {
     }
 
     fn text(&mut self, name: &str, text: &str, told: Option<Carries>, depth: usize) {
-        let carries = told.unwrap_or_else(|| self.tool.carries(name));
+        let carries = told.unwrap_or_else(|| tools::carries(self.tool, name));
         self.add(text, carries);
         let is_json = text.trim_start().starts_with(['{', '[']) && carries == Carries::Anything;
         if is_json
@@ -220,9 +214,9 @@ pub(super) fn skill(call: &ToolCall<'_>) -> Option<RuleHit> {
 }
 
 /// True for a skill of which something would run outside of the wall.
-pub(super) fn runs_outside(situation: &Situation<'_>, gate: &PlanGate<'_>) -> bool {
+pub(super) fn runs_outside(situation: &Situation<'_>, gate: &PlanGate) -> bool {
     let skill = situation.places.skill.as_ref();
-    !skill.is_some_and(|skill| skill.is_shipped || gate.wall.is_ok() && skill.stays_in_shell)
+    !skill.is_some_and(|skill| skill.is_shipped || gate.no_wall.is_none() && skill.stays_in_shell)
 }
 
 /// True for the planning skills, by any of their names.
@@ -233,7 +227,7 @@ pub(super) fn is_planning(skill: &str) -> bool {
 /// True for a tool whose call may touch a protected place.
 pub(super) fn matters(tool: &str) -> bool {
     !matches!(
-        tools::find(tool).does,
+        tools::does(tool),
         ToolEffect::Looks | ToolEffect::Questions | ToolEffect::EntersPlan | ToolEffect::LeavesPlan
     )
 }

@@ -4,78 +4,20 @@
 //! the model that types.
 
 /// Commands for a person only, each with what they type in the session instead. An empty string
-/// means that the command can be given only in another terminal.
+/// means that the command can be given only in another terminal. In a text that is not a command line the first match is
+/// reported, so those of `session` come before `signal`, and `run` comes last. `status --shared` asks the remote, by the
+/// programs that the clone's configuration names.
+#[rustfmt::skip]
 pub const PERSONS_ONLY: [(&str, &str); 35] = [
-    ("start", "/ralph"),
-    ("task import", "/ralph-plan"),
-    ("plan", ""),
-    ("build", ""),
-    ("parallel run", ""),
-    ("share", "/ralph share"),
-    // It asks the remote, by the programs that the clone's configuration names.
-    ("status --shared", ""),
-    ("refine once", ""),
-    ("refine loop", ""),
-    ("refine restore", ""),
-    ("refine kill", ""),
-    ("ideate", ""),
-    ("criteria accept", "/ralph accept"),
-    ("accept", "/ralph accept"),
-    ("cancel", "/ralph-cancel"),
-    ("pause", "ralph pause"),
-    ("resume", "/ralph resume"),
-    ("adopt", ""),
-    ("trust", "/ralph trust"),
-    // These come before `signal`: in a text that is not a command line, the first match is
-    // reported.
-    ("session new", ""),
-    ("session signal", ""),
-    ("session feedback", ""),
-    ("session run", ""),
-    ("session --begin", ""),
-    ("signal", "/ralph steer TEXT"),
-    ("watch", ""),
-    ("install", ""),
-    ("uninstall", ""),
-    ("doctor --fix", ""),
-    ("checkpoint restore", ""),
-    ("ralplan run", ""),
-    ("ralplan approve", ""),
-    ("ralplan adjust", ""),
-    ("ralplan discard", ""),
-    // Behind those whose last word it is.
-    ("run", ""),
+    ("start", "/ralph"), ("task import", "/ralph-plan"), ("plan", ""), ("build", ""), ("parallel run", ""),
+    ("share", "/ralph share"), ("status --shared", ""), ("refine once", ""), ("refine loop", ""),
+    ("refine restore", ""), ("refine kill", ""), ("ideate", ""), ("criteria accept", "/ralph accept"),
+    ("accept", "/ralph accept"), ("cancel", "/ralph-cancel"), ("pause", "ralph pause"), ("resume", "/ralph resume"),
+    ("adopt", ""), ("trust", "/ralph trust"), ("session new", ""), ("session signal", ""), ("session feedback", ""),
+    ("session run", ""), ("session --begin", ""), ("signal", "/ralph steer TEXT"), ("watch", ""), ("install", ""),
+    ("uninstall", ""), ("doctor --fix", ""), ("checkpoint restore", ""), ("ralplan run", ""),
+    ("ralplan approve", ""), ("ralplan adjust", ""), ("ralplan discard", ""), ("run", ""),
 ];
-
-/// The commands that the model may give too, at least in part.
-pub const OTHERS: [&str; 22] = [
-    "plan-sync",
-    "status",
-    "report",
-    "context",
-    "check",
-    "explain",
-    "replay",
-    "verify",
-    "try",
-    "diff",
-    "blocked",
-    "session",
-    "refine",
-    "task",
-    "criteria",
-    "checkpoint",
-    "ralplan",
-    "parallel",
-    "doctor",
-    "demo",
-    "completions",
-    "help",
-];
-
-/// Hidden commands, which Ralph itself starts or a release needs. They are refused in a command
-/// line, but not looked for in other texts, where they are common words.
-pub const HIDDEN: [&str; 6] = ["delegate", "exchange", "integrate", "man", "round", "supervise"];
 
 /// Why this command is refused inside the session of a live loop; `None` if it is allowed.
 pub fn refusal(command: &str) -> Option<String> {
@@ -95,21 +37,10 @@ pub fn stops_or_looks(command: &str) -> bool {
 
 /// Commands that start something in a project. If the speaker is unknown, they are refused only
 /// while a loop is live in the same project, so that a timer can start work elsewhere.
+#[rustfmt::skip]
 const BEGINS: [&str; 14] = [
-    "start",
-    "task import",
-    "plan",
-    "run",
-    "build",
-    "parallel run",
-    "share",
-    "refine once",
-    "refine loop",
-    "ideate",
-    "session new",
-    "session run",
-    "ralplan run",
-    "install",
+    "start", "task import", "plan", "run", "build", "parallel run", "share", "refine once", "refine loop", "ideate",
+    "session new", "session run", "ralplan run", "install",
 ];
 
 /// True if a command concerns only the loops of its own project.

@@ -3,17 +3,22 @@
 
 use super::{Caller, Cell, Rule, ToolCall, plain_readers, ralph_command};
 use crate::shell::Simple;
+use serde::{Deserialize, Serialize};
 
 /// What is known about a call in an orchestration.
-#[derive(Debug, Clone, Copy)]
-pub struct OrchestrationGate<'a> {
-    /// For a call that would write an artefact in a way that can be judged: ok if the caller may
-    /// write it, otherwise why not. `None` for every other call.
-    pub artefact: Option<Result<(), &'a str>>,
-    /// For an agent call by the conversation: ok if that agent is next, otherwise why not.
-    pub next_call: Result<(), &'a str>,
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrchestrationGate {
+    /// True for a call that would write an artefact in a way that can be judged.
+    pub writes_artefact: bool,
+    /// Why the caller may not write the artefact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_its_own: Option<String>,
+    /// Why the agent that the conversation calls is not the next one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_next: Option<String>,
     /// What the conversation does instead of its own work: which agent to call next.
-    pub next: &'a str,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub next: String,
 }
 
 /// True for a row in which the conversation would do work of its own.
@@ -24,7 +29,7 @@ pub fn is_own_work(rule: Rule) -> bool {
 /// Ok if this cell allows the call; otherwise the message to the model.
 pub(super) fn check(
     cell: Cell,
-    gate: &OrchestrationGate<'_>,
+    gate: &OrchestrationGate,
     agent: Caller<'_>,
     call: &ToolCall<'_>,
     reason: String,
@@ -34,21 +39,21 @@ pub(super) fn check(
         (Cell::DeniedWhileRunning, Caller::Main) if call.tool == "Skill" => {
             Err(routes(gate, "a skill is loaded by the agent that needs it"))
         }
-        (Cell::OnlyOwner, _) => match gate.artefact {
-            Some(judged) => judged.map_err(str::to_owned),
-            // A command line, in which it cannot be seen what would be written.
-            None => Err(reason),
-        },
-        (Cell::OnlyNext, Caller::Main) => gate.next_call.map_err(str::to_owned),
+        (Cell::OnlyOwner, _) if gate.writes_artefact => ok_unless(&gate.not_its_own),
+        (Cell::OnlyNext, Caller::Main) => ok_unless(&gate.not_next),
         (Cell::OnlyNext, Caller::Subagent(_)) => Err(NO_AGENTS.to_owned()),
         _ if matches!(call.tool, "Agent" | "Task") => Err(NO_AGENTS.to_owned()),
         _ => Err(reason),
     }
 }
 
+fn ok_unless(why: &Option<String>) -> Result<(), String> {
+    why.clone().map_or(Ok(()), Err)
+}
+
 /// The conversation routes: it may read everything, wait, and run `ralph`, but changes are left to
 /// agents.
-fn reads(gate: &OrchestrationGate<'_>, call: &ToolCall<'_>) -> Result<(), String> {
+fn reads(gate: &OrchestrationGate, call: &ToolCall<'_>) -> Result<(), String> {
     let refused = |what: &str| Err(routes(gate, what));
     match call.tool {
         "Bash" | "Monitor" => {
@@ -67,7 +72,7 @@ fn reads(gate: &OrchestrationGate<'_>, call: &ToolCall<'_>) -> Result<(), String
     }
 }
 
-fn routes(gate: &OrchestrationGate<'_>, what: &str) -> String {
+fn routes(gate: &OrchestrationGate, what: &str) -> String {
     format!(
         "This conversation routes the session and does no work of its own: {what}. {}",
         gate.next
@@ -84,18 +89,10 @@ fn concerns_the_loop(simple: &Simple) -> bool {
 
 /// True for a tool that ends or wakes something or talks to the user.
 fn is_nobodys_work(tool: &str) -> bool {
+    #[rustfmt::skip]
     const KNOWN: [&str; 11] = [
-        "Brief",
-        "CronCreate",
-        "CronDelete",
-        "EndConversation",
-        "KillBash",
-        "KillShell",
-        "PushNotification",
-        "ScheduleWakeup",
-        "SendUserFile",
-        "SendUserMessage",
-        "TaskStop",
+        "Brief", "CronCreate", "CronDelete", "EndConversation", "KillBash", "KillShell", "PushNotification",
+        "ScheduleWakeup", "SendUserFile", "SendUserMessage", "TaskStop",
     ];
     KNOWN.contains(&tool)
 }

@@ -19,19 +19,10 @@ pub enum Reach {
 
 /// Variables that tell Ralph where it runs. A line that removes one of them by `env -u` for a `ralph`
 /// command runs outside of the client's sandbox; one that assigns it does not (measured with 2.1.328).
+#[rustfmt::skip]
 pub const TELLS: [&str; 13] = [
-    "CLAUDE_CODE_SESSION_ID",
-    "CLAUDECODE",
-    "CLAUDE_PID",
-    "CLAUDE_PROJECT_DIR",
-    "CLAUDE_CONFIG_DIR",
-    "HOME",
-    "RALPH_HOME",
-    "RALPH_MANIFEST",
-    "RALPH_ROUND",
-    "RALPH_SANDBOXED",
-    "RALPH_SESSION_CALL",
-    "XDG_CONFIG_HOME",
+    "CLAUDE_CODE_SESSION_ID", "CLAUDECODE", "CLAUDE_PID", "CLAUDE_PROJECT_DIR", "CLAUDE_CONFIG_DIR", "HOME",
+    "RALPH_HOME", "RALPH_MANIFEST", "RALPH_ROUND", "RALPH_SANDBOXED", "RALPH_SESSION_CALL", "XDG_CONFIG_HOME",
     "XDG_STATE_HOME",
 ];
 
@@ -43,75 +34,36 @@ pub fn hidden(command: &str, variable: &str) -> String {
     )
 }
 
-/// The reach of each command that the model may give in a conversation.
-pub const REACHES: [(&str, Reach); 65] = [
-    ("status", Reach::Reads),
-    ("diff", Reach::Reads),
-    ("explain", Reach::Reads),
-    ("replay", Reach::Reads),
-    ("report", Reach::Reads),
-    ("report --html", Reach::Elsewhere),
-    ("context", Reach::Reads),
-    ("checkpoint", Reach::Reads),
-    ("completions", Reach::Reads),
-    ("help", Reach::Reads),
-    ("statusline", Reach::Reads),
-    ("statusline --with", Reach::Elsewhere),
-    ("man", Reach::Elsewhere),
-    ("doctor", Reach::Elsewhere),
-    ("demo", Reach::Elsewhere),
-    ("check", Reach::OneLoop),
-    ("verify", Reach::OneLoop),
-    ("try", Reach::OneLoop),
-    ("blocked", Reach::OneLoop),
-    ("plan-sync", Reach::OneLoop),
-    ("task list", Reach::Reads),
-    ("task show", Reach::Reads),
-    ("task ready", Reach::Reads),
-    ("task waves", Reach::Reads),
-    ("task graph", Reach::Reads),
-    ("task lint", Reach::Reads),
-    ("task add", Reach::OneLoop),
-    ("task claim", Reach::OneLoop),
-    ("task renew", Reach::OneLoop),
-    ("task done", Reach::OneLoop),
-    ("task fail", Reach::OneLoop),
-    ("task release", Reach::OneLoop),
-    ("task block", Reach::OneLoop),
-    ("task deps", Reach::OneLoop),
-    ("task sync", Reach::OneLoop),
-    ("parallel waves", Reach::Reads),
-    ("parallel next", Reach::OneLoop),
-    ("parallel merge", Reach::OneLoop),
-    ("parallel clean", Reach::OneLoop),
-    ("ralplan status", Reach::Reads),
-    ("ralplan next", Reach::Reads),
-    ("session list", Reach::Reads),
-    ("session status", Reach::Reads),
-    ("session waves", Reach::Reads),
-    ("session graph", Reach::Reads),
-    ("session validate", Reach::Reads),
-    ("session next", Reach::Reads),
-    ("session mark", Reach::OneLoop),
-    ("session repair", Reach::OneLoop),
-    ("refine status", Reach::Reads),
-    ("refine list", Reach::Reads),
-    ("refine history", Reach::Reads),
-    ("refine diff", Reach::Reads),
-    ("refine prompt", Reach::Reads),
-    ("refine ideas", Reach::Reads),
-    ("refine begin", Reach::OneLoop),
-    ("refine end", Reach::OneLoop),
-    ("refine peek", Reach::Elsewhere),
-    ("refine attach", Reach::Elsewhere),
-    // They serve only Ralph itself, which gives them an order that the model cannot give.
-    ("supervise", Reach::Reads),
-    ("delegate", Reach::Reads),
-    ("round", Reach::Reads),
-    ("exchange", Reach::Reads),
-    ("integrate", Reach::Reads),
-    ("refine within", Reach::Reads),
+/// The commands that the model may give in a conversation, by what they reach. Those behind `ralph refine ideas` serve only
+/// Ralph itself, which gives them an order that the model cannot give.
+#[rustfmt::skip]
+const READS: [&str; 37] = [
+    "status", "diff", "explain", "replay", "report", "context", "checkpoint", "completions", "help", "statusline",
+    "task list", "task show", "task ready", "task waves", "task graph", "task lint", "parallel waves",
+    "ralplan status", "ralplan next", "session list", "session status", "session waves", "session graph",
+    "session validate", "session next", "refine status", "refine list", "refine history", "refine diff",
+    "refine prompt", "refine ideas", "supervise", "delegate", "round", "exchange", "integrate", "refine within",
 ];
+#[rustfmt::skip]
+const ONE_LOOP: [&str; 21] = [
+    "check", "verify", "try", "blocked", "plan-sync", "task add", "task claim", "task renew", "task done",
+    "task fail", "task release", "task block", "task deps", "task sync", "parallel next", "parallel merge",
+    "parallel clean", "session mark", "session repair", "refine begin", "refine end",
+];
+#[rustfmt::skip]
+const ELSEWHERE: [&str; 7] = [
+    "report --html", "statusline --with", "man", "doctor", "demo", "refine peek", "refine attach",
+];
+
+/// The reach of each command that the model may give.
+pub fn reaches() -> impl Iterator<Item = (&'static str, Reach)> {
+    let all = [
+        (&READS[..], Reach::Reads),
+        (&ONE_LOOP[..], Reach::OneLoop),
+        (&ELSEWHERE[..], Reach::Elsewhere),
+    ];
+    all.into_iter().flat_map(|(names, reach)| names.iter().map(move |name| (*name, reach)))
+}
 
 /// Whose command it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,7 +94,7 @@ pub struct ModelsOwn<'a> {
     pub refinement: Option<&'a str>,
 }
 
-/// The command among the words behind `ralph`, as in [`REACHES`]; `None` if it is not there.
+/// The command among the words behind `ralph`, as in [`reaches`]; `None` if it is not there.
 pub fn command_of(words: &[&str]) -> Option<&'static str> {
     let mut plain = plain(words);
     let (first, second) = (plain.next()?, plain.next().unwrap_or_default());
@@ -159,7 +111,7 @@ pub fn command_of(words: &[&str]) -> Option<&'static str> {
         Some((one, two)) => known == with_option || one == first && two == second,
         None => with_option.is_empty() && known == first,
     };
-    REACHES.iter().map(|(known, _)| *known).find(|known| is_it(known))
+    reaches().map(|(known, _)| known).find(|known| is_it(known))
 }
 
 /// The words that are neither options nor values of the options that each command has.
@@ -210,8 +162,8 @@ pub fn names_another(words: &[&str], own: &ModelsOwn<'_>) -> bool {
 
 /// The reach of a command; a command that is unknown here reaches anything.
 pub fn reach(command: &str) -> Reach {
-    let known = REACHES.iter().find(|(known, _)| *known == command);
-    known.map_or(Reach::Elsewhere, |(_, reach)| *reach)
+    let known = reaches().find(|(known, _)| *known == command);
+    known.map_or(Reach::Elsewhere, |(_, reach)| reach)
 }
 
 /// Why the model may not give a command; `None` if it may. The commands for a person only are
@@ -261,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_model_reads_everything_and_changes_its_own_loop_alone() {
-        for (command, reach) in REACHES {
+        for (command, reach) in reaches() {
             let in_loop = refusal(command, ModelIn::LiveLoop, OWN);
             let other = Named { is_another_loop: true, ..OWN };
             let of_other = refusal(command, ModelIn::LiveLoop, other);

@@ -121,7 +121,7 @@ impl ProtectedPaths {
     fn protects(&self, path: &[String]) -> Option<ProtectedPlace> {
         let (last, folder) = path.split_last()?;
         let last = last.as_str();
-        if is_under(path, &self.ralph_home) {
+        if is_under(path, &self.ralph_home) || is_kept_apart(path) {
             return Some(ProtectedPlace::State);
         }
         if is_under(path, &self.user_config) {
@@ -182,7 +182,8 @@ impl ProtectedPaths {
             let all = self.config_dirs.iter().map(String::as_str).chain([".claude"]);
             all.map(|place| format!("{place}/{below}")).any(|place| has(&place))
         };
-        if names(&self.ralph_home) || has("RALPH_HOME") {
+        let is_state = ["RALPH_HOME", ".ralph-kept", "share/ralph/kept"].into_iter().any(has);
+        if names(&self.ralph_home) || is_state {
             return Some(ProtectedPlace::State);
         }
         if names(&self.user_config) || has("ralph.toml") {
@@ -256,6 +257,12 @@ impl ProtectedPaths {
         folder.last().is_some_and(|name| name == ".claude")
             || self.config_dirs.iter().any(|place| folder == parts(place))
     }
+}
+
+/// True for what Ralph keeps of a loop outside of its own folder.
+fn is_kept_apart(path: &[String]) -> bool {
+    path.iter().any(|part| part == ".ralph-kept")
+        || path.windows(3).any(|parts| parts == ["share", "ralph", "kept"])
 }
 
 /// What a path below a folder of the client's settings is.

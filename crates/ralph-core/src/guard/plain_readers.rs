@@ -3,44 +3,13 @@
 //! Each of these programs only reads, whatever its options are: none has one that writes a file or starts
 //! another program. A line may join them by pipes.
 
-use crate::shell::{self, Command, Join, Simple};
+use crate::shell::{self, Join, Simple};
 
+#[rustfmt::skip]
 const PLAIN_READERS: [&str; 35] = [
-    "basename",
-    "cat",
-    "cksum",
-    "cmp",
-    "comm",
-    "cut",
-    "df",
-    "dirname",
-    "du",
-    "echo",
-    "egrep",
-    "fgrep",
-    "fold",
-    "grep",
-    "head",
-    "id",
-    "join",
-    "jq",
-    "ls",
-    "md5sum",
-    "nl",
-    "od",
-    "paste",
-    "pwd",
-    "readlink",
-    "realpath",
-    "sha256sum",
-    "sleep",
-    "stat",
-    "tac",
-    "tail",
-    "tr",
-    "uname",
-    "wc",
-    "whoami",
+    "basename", "cat", "cksum", "cmp", "comm", "cut", "df", "dirname", "du", "echo", "egrep", "fgrep", "fold",
+    "grep", "head", "id", "join", "jq", "ls", "md5sum", "nl", "od", "paste", "pwd", "readlink", "realpath",
+    "sha256sum", "sleep", "stat", "tac", "tail", "tr", "uname", "wc", "whoami",
 ];
 
 /// Programs that only read if each argument begins like this.
@@ -63,14 +32,13 @@ pub(super) fn is_reader(simple: &Simple) -> bool {
 /// Why it may do more.
 pub(super) fn only_reads(line: &str, of_ralph: impl Fn(&Simple) -> bool) -> Result<(), String> {
     let Some(list) = shell::read(line) else { return Err(NOT_PLAIN.to_owned()) };
-    let [(pipeline, Join::Then)] = list.pipelines.as_slice() else {
+    let [(pipeline, Join::Then)] = list.as_slice() else {
         return Err(ONE_LINE.to_owned());
     };
     if pipeline.negated {
         return Err(ONE_LINE.to_owned());
     }
-    for command in &pipeline.commands {
-        let Command::Simple(simple) = command else { return Err(ONE_LINE.to_owned()) };
+    for simple in &pipeline.commands {
         match simple.is_plain() {
             true if is_reader(simple) || !simple.writes && is_ralph(simple) && of_ralph(simple) => {
             }

@@ -79,19 +79,10 @@ pub(super) fn typed(text: &str) -> Option<String> {
     (words.next() == Some("ralph")).then_some(())?;
     let rest: Vec<&str> = words.collect();
     // After a command without operands, further words make it a sentence: "ralph cancel works".
+    #[rustfmt::skip]
     const TAKE_WORDS: [&str; 12] = [
-        "adopt",
-        "build",
-        "checkpoint",
-        "ideate",
-        "parallel",
-        "plan",
-        "ralplan",
-        "refine",
-        "run",
-        "session",
-        "signal",
-        "start",
+        "adopt", "build", "checkpoint", "ideate", "parallel", "plan", "ralplan", "refine", "run", "session",
+        "signal", "start",
     ];
     let known = refused_commands().any(|(known, only)| {
         let n = 1 + usize::from(!only.is_empty());

@@ -7,25 +7,34 @@
 
 use super::{Caller, Cell, ToolCall, plain_readers, ralph_command};
 use crate::shell::LONGEST;
+use serde::{Deserialize, Serialize};
 
 /// The state of consensus planning.
-#[derive(Debug, Clone, Copy)]
-pub struct PlanGate<'a> {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanGate {
     /// False until the critic's verdict, then true: the user must decide.
     pub awaiting_person: bool,
     /// True while a planner works. In any other phase nothing may write, not even a planner that is
     /// still running, because the architect reads the text and the critic judges it.
+    #[serde(default)]
     pub planner_writes: bool,
     /// The project's folder, absolute and without symbolic links.
-    pub project_root: &'a str,
+    pub project_root: String,
     /// The plan's path, as the user is shown it.
-    pub plan_path: &'a str,
+    pub plan_path: String,
     /// Hash of the judged plan.
-    pub plan_hash: &'a str,
-    /// Ok if this call, an AskUserQuestion, asks the gate's question; otherwise why not.
-    pub gates_own_question: Result<(), &'a str>,
-    /// Ok if the command lines of this call run behind the wall; otherwise why not.
-    pub wall: Result<(), &'a str>,
+    pub plan_hash: String,
+    /// Why this call, an AskUserQuestion, is not the gate's question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_its_question: Option<String>,
+    /// Why the command lines of this call do not run behind the wall.
+    #[serde(default = "not_recorded", skip_serializing_if = "Option::is_none")]
+    pub no_wall: Option<String>,
+}
+
+/// A journal from before the wall.
+fn not_recorded() -> Option<String> {
+    Some("it was not recorded".to_owned())
 }
 
 /// The planning agents.
@@ -35,7 +44,7 @@ const PLANNERS: [&str; 4] =
 /// Ok if this cell allows the call; otherwise the message to the model.
 pub(super) fn check(
     cell: Cell,
-    gate: &PlanGate<'_>,
+    gate: &PlanGate,
     agent: Caller<'_>,
     call: &ToolCall<'_>,
 ) -> Result<(), String> {
@@ -69,7 +78,7 @@ pub(super) fn check(
         }
         Cell::OnlyPlanningSkills => {
             let skill = own_name(call.input.skill.as_deref().unwrap_or_default());
-            match super::fields::is_planning(skill) || gate.wall.is_ok() {
+            match super::fields::is_planning(skill) || gate.no_wall.is_none() {
                 true => Ok(()),
                 false => refuse(
                     "Skills that run commands wait for the user's consent; only those of `ralplan` are let \
@@ -82,10 +91,10 @@ pub(super) fn check(
     }
 }
 
-impl PlanGate<'_> {
+impl PlanGate {
     /// What the model does instead.
     fn next(&self) -> String {
-        let (path, hash) = (self.plan_path, self.plan_hash.get(..12).unwrap_or(self.plan_hash));
+        let (path, hash) = (&self.plan_path, self.plan_hash.get(..12).unwrap_or(&self.plan_hash));
         match (self.awaiting_person, self.planner_writes) {
             (true, _) => format!(
                 "The plan `{path}` ({hash}) waits for the person: ask with AskUserQuestion, the one \
@@ -105,10 +114,10 @@ impl PlanGate<'_> {
     }
 }
 
-fn question(gate: &PlanGate<'_>, agent: Caller<'_>) -> Result<(), String> {
-    match (agent, gate.gates_own_question) {
-        (Caller::Main, Ok(())) => Ok(()),
-        (Caller::Main, Err(why)) => {
+fn question(gate: &PlanGate, agent: Caller<'_>) -> Result<(), String> {
+    match (agent, &gate.not_its_question) {
+        (Caller::Main, None) => Ok(()),
+        (Caller::Main, Some(why)) => {
             Err(format!("This is not the question of the gate: {why}. {}", gate.next()))
         }
         (Caller::Subagent(_), _) => {
@@ -123,8 +132,8 @@ fn runs_lines(tool: &str) -> bool {
 }
 
 /// Behind the wall every command line may run, however long it is and whatever it does.
-fn command(gate: &PlanGate<'_>, call: &ToolCall<'_>) -> Result<(), String> {
-    let Err(obstacle) = gate.wall else { return Ok(()) };
+fn command(gate: &PlanGate, call: &ToolCall<'_>) -> Result<(), String> {
+    let Some(obstacle) = &gate.no_wall else { return Ok(()) };
     if call.cut {
         return Err(cut(gate));
     }
@@ -146,7 +155,7 @@ fn own_name(name: &str) -> &str {
 }
 
 /// True for a file in the plans folder, after resolving links.
-fn in_plans(gate: &PlanGate<'_>, call: &ToolCall<'_>) -> bool {
+fn in_plans(gate: &PlanGate, call: &ToolCall<'_>) -> bool {
     let root = gate.project_root.trim_end_matches('/');
     let plans = format!("{root}/.omc/plans/");
     let has = |path: &str, dots: &str| path.split('/').any(|part| part == dots);
@@ -162,7 +171,7 @@ fn in_plans(gate: &PlanGate<'_>, call: &ToolCall<'_>) -> bool {
 }
 
 /// The denial for a skill whose hooks or commands would run outside of the wall.
-pub(super) fn foreign_skill(gate: &PlanGate<'_>) -> String {
+pub(super) fn foreign_skill(gate: &PlanGate) -> String {
     format!(
         "Until the user agreed to the plan, a skill loads only if its text is found, it brings no hooks, and its \
          commands run behind the wall; or if it is `ralplan`, `rp` or `planloop` with the text that Ralph ships. {}",
@@ -171,7 +180,7 @@ pub(super) fn foreign_skill(gate: &PlanGate<'_>) -> String {
 }
 
 /// The denial for a truncated command, which cannot be read.
-pub(super) fn cut(gate: &PlanGate<'_>) -> String {
+pub(super) fn cut(gate: &PlanGate) -> String {
     format!(
         "This command is longer than {} KiB and cannot be read whole, and before the user agreed \
          to the plan a command may only read. {}",

@@ -44,10 +44,10 @@ pub struct DenialRecord {
     pub places: ProtectedPaths,
     /// State of consensus planning, in a loop that plans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ralplan: Option<Gate>,
+    pub ralplan: Option<PlanGate>,
     /// The verdict of the orchestration, in a loop that orchestrates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session: Option<RecordedOrchestrationGate>,
+    pub session: Option<OrchestrationGate>,
     /// Agent: the type that was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
@@ -57,93 +57,6 @@ pub struct DenialRecord {
     /// The complete input of a tool that is judged field by field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
-}
-
-/// [`PlanGate`] in the record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gate {
-    /// Whether the user had to decide.
-    pub awaiting_person: bool,
-    /// Whether a planner was working.
-    #[serde(default)]
-    pub planner_writes: bool,
-    pub project_root: String,
-    pub plan_path: String,
-    /// Hash of the judged plan.
-    pub plan_hash: String,
-    /// Why the question was not the gate's own; `None` if it was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub not_its_question: Option<String>,
-    /// Why a command of the call would not have run behind the wall; `None` if it would have.
-    #[serde(default = "not_recorded", skip_serializing_if = "Option::is_none")]
-    pub no_wall: Option<String>,
-}
-
-/// [`OrchestrationGate`] in the record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RecordedOrchestrationGate {
-    /// True if the call would write an artefact in a way that can be judged.
-    pub writes_artefact: bool,
-    /// Why the caller may not write that artefact.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub not_its_own: Option<String>,
-    /// Why the call is not the next one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub not_next: Option<String>,
-    /// Which agent was to be called next, in words.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub next: String,
-}
-
-impl RecordedOrchestrationGate {
-    fn of(gate: &OrchestrationGate<'_>) -> RecordedOrchestrationGate {
-        RecordedOrchestrationGate {
-            writes_artefact: gate.artefact.is_some(),
-            not_its_own: gate.artefact.and_then(Result::err).map(str::to_owned),
-            not_next: gate.next_call.err().map(str::to_owned),
-            next: gate.next.to_owned(),
-        }
-    }
-
-    fn again(&self) -> OrchestrationGate<'_> {
-        let artefact = self.not_its_own.as_deref().map_or(Ok(()), Err);
-        OrchestrationGate {
-            artefact: self.writes_artefact.then_some(artefact),
-            next_call: self.not_next.as_deref().map_or(Ok(()), Err),
-            next: &self.next,
-        }
-    }
-}
-
-impl Gate {
-    fn of(gate: &PlanGate<'_>) -> Gate {
-        Gate {
-            awaiting_person: gate.awaiting_person,
-            planner_writes: gate.planner_writes,
-            project_root: gate.project_root.to_owned(),
-            plan_path: gate.plan_path.to_owned(),
-            plan_hash: gate.plan_hash.to_owned(),
-            not_its_question: gate.gates_own_question.err().map(str::to_owned),
-            no_wall: gate.wall.err().map(str::to_owned),
-        }
-    }
-
-    fn again(&self) -> PlanGate<'_> {
-        PlanGate {
-            awaiting_person: self.awaiting_person,
-            planner_writes: self.planner_writes,
-            project_root: &self.project_root,
-            plan_path: &self.plan_path,
-            plan_hash: &self.plan_hash,
-            gates_own_question: self.not_its_question.as_deref().map_or(Ok(()), Err),
-            wall: self.no_wall.as_deref().map_or(Ok(()), Err),
-        }
-    }
-}
-
-/// A record from before there was a wall.
-fn not_recorded() -> Option<String> {
-    Some("it was not recorded".to_owned())
 }
 
 impl DenialRecord {
@@ -183,8 +96,8 @@ impl DenialRecord {
             },
             session_id: situation.session_id.to_owned(),
             places: situation.places.clone(),
-            ralplan: situation.ralplan.as_ref().map(Gate::of),
-            session: situation.session.as_ref().map(RecordedOrchestrationGate::of),
+            ralplan: situation.ralplan.cloned(),
+            session: situation.session.cloned(),
             called,
             skill,
             input,
@@ -215,8 +128,8 @@ impl DenialRecord {
             agent: self.subagent.as_deref().map_or(Caller::Main, Caller::Subagent),
             session_id: &self.session_id,
             places: &self.places,
-            ralplan: self.ralplan.as_ref().map(Gate::again),
-            session: self.session.as_ref().map(RecordedOrchestrationGate::again),
+            ralplan: self.ralplan.as_ref(),
+            session: self.session.as_ref(),
         };
         let call = ToolCall {
             tool: &self.tool,
@@ -281,15 +194,15 @@ mod tests {
     fn a_denial_of_the_wall_is_made_again_with_what_it_was_made_from() {
         let shipped = crate::guard::Skill { is_shipped: true, ..crate::guard::Skill::default() };
         let places = ProtectedPaths { skill: Some(shipped), ..ProtectedPaths::default() };
-        let again = |awaiting_person, question: Result<(), &str>, tool: &str, input: &ToolInput| {
+        let again = |awaiting_person, question: Option<&str>, tool: &str, input: &ToolInput| {
             let gate = PlanGate {
                 awaiting_person,
                 planner_writes: !awaiting_person,
-                project_root: "/p",
-                plan_path: ".omc/plans/a.md",
-                plan_hash: "0123456789abcdef",
-                gates_own_question: question,
-                wall: Err("no wall"),
+                project_root: "/p".to_owned(),
+                plan_path: ".omc/plans/a.md".to_owned(),
+                plan_hash: "0123456789abcdef".to_owned(),
+                not_its_question: question.map(str::to_owned),
+                no_wall: Some("no wall".to_owned()),
             };
             let situation = Situation {
                 mode: &Mode::Ralplan,
@@ -297,7 +210,7 @@ mod tests {
                 agent: Caller::Main,
                 session_id: "s",
                 places: &places,
-                ralplan: Some(gate),
+                ralplan: Some(&gate),
                 session: None,
             };
             let call = ToolCall { tool, input, cwd: "/p", resolved: None, cut: false };
@@ -311,17 +224,17 @@ mod tests {
         let nothing = ToolInput::default;
         let agent = |kind: &str| ToolInput { subagent_type: Some(kind.to_owned()), ..nothing() };
         let skill = |name: &str| ToolInput { skill: Some(name.to_owned()), ..nothing() };
-        again(true, Err("it has two questions"), "AskUserQuestion", &nothing());
-        again(false, Ok(()), "AskUserQuestion", &nothing());
-        again(true, Ok(()), "Bash", &bash("git branch y"));
-        again(false, Ok(()), "mcp__x__y", &nothing());
+        again(true, Some("it has two questions"), "AskUserQuestion", &nothing());
+        again(false, None, "AskUserQuestion", &nothing());
+        again(true, None, "Bash", &bash("git branch y"));
+        again(false, None, "mcp__x__y", &nothing());
 
         // The current rule would allow another agent or skill: the record keeps which one was
         // called.
-        let mut record = again(false, Ok(()), "Agent", &agent("ralph-worker"));
+        let mut record = again(false, None, "Agent", &agent("ralph-worker"));
         record.called = Some("ralplan-critic".to_owned());
         check(&record, Some("allow"));
-        let mut record = again(false, Ok(()), "Skill", &skill("ralph"));
+        let mut record = again(false, None, "Skill", &skill("ralph"));
         record.skill = Some("ralplan".to_owned());
         check(&record, Some("allow"));
     }

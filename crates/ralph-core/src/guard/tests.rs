@@ -196,6 +196,8 @@ fn a_line_that_names_a_protected_place_runs_if_all_of_it_only_reads() {
     let places = [
         "/home/u/.local/state/ralph/loops/1/state.json",
         "~/.local/state/ralph",
+        "~/.local/share/ralph/kept/1/state.json",
+        "/elsewhere/.ralph-kept/mine",
         "$HOME/.config/ralph/config.toml",
         "$RALPH_HOME/x",
         ".claude/ralph.toml",
@@ -217,7 +219,6 @@ fn a_line_that_names_a_protected_place_runs_if_all_of_it_only_reads() {
             "cat {}",
             "cd sub && cat {} | grep -n x 2>/dev/null | head -n 3",
             "git diff -- {}; test -f {}",
-            "echo \"$(cat {})\"",
             "ralph status; ls -l {}",
         ]);
         let changes = lines(&[
@@ -230,6 +231,7 @@ fn a_line_that_names_a_protected_place_runs_if_all_of_it_only_reads() {
             "python3 -c \"open('{}', 'w')\"",
             "bash -c 'rm {}'",
             "if true; then cat {}; fi",
+            "echo \"$(cat {})\"",
             "cat <<E > {}\nx\nE",
             "X={}; rm $X",
             "ls | xargs rm {}",
@@ -248,7 +250,6 @@ fn a_line_that_plainly_gives_a_persons_command_is_refused_with_what_to_type() {
             "cd x && /usr/local/bin/ralph {} x",
             "bash -c 'ralph {}'",
             "/usr/bin/env X=1 ralph {}",
-            "echo $(ralph {})",
         ] {
             let line = form.replace("{}", command);
             let ruling = ruling(Mode::Plain, LoopActivity::Running, "Bash", &bash(&line));

@@ -5,15 +5,28 @@
 //! have to write it), anything guarded by an alternative or a condition, and everything after a
 //! command that may change which programs are found.
 
-use crate::shell::{self, Command, Join, List, Simple, Word};
+use crate::shell::{self, Join, Simple, Word};
 
-/// Returns the programs as written: names to look up on `PATH`, and absolute paths.
+/// Returns the programs as written: names to look up on `PATH` or among the shell's own, and absolute paths.
 pub fn needed(command: &str) -> Vec<String> {
-    let mut walk = Walk::default();
-    if let Some(list) = shell::read(command) {
-        walk.list(&list);
+    let mut found = Vec::new();
+    let mut is_alternative = false;
+    for (pipeline, join) in shell::read(command).unwrap_or_default() {
+        // `npx jest || yarn jest` needs only one of the two.
+        if is_alternative || join == Join::Or {
+            break;
+        }
+        for simple in &pipeline.commands {
+            let new =
+                named(simple).into_iter().filter(|name| !found.contains(name)).collect::<Vec<_>>();
+            found.extend(new);
+            if may_change_names(simple) {
+                return found;
+            }
+        }
+        is_alternative = join == Join::Or;
     }
-    walk.found
+    found
 }
 
 /// The error for a program that was not found.
@@ -28,17 +41,6 @@ pub fn not_found(name: &str) -> String {
     )
 }
 
-/// Builtins of the shell.
-const BUILTINS: [&str; 56] = [
-    ".", ":", "[", "alias", "bg", "bind", "break", "builtin", "caller", "cd", "command", "compgen",
-    "complete", "continue", "declare", "dirs", "disown", "echo", "enable", "eval", "exec", "exit",
-    "export", "false", "fc", "fg", "getopts", "hash", "help", "history", "jobs", "kill", "let",
-    "local", "logout", "mapfile", "popd", "printf", "pushd", "pwd", "read", "readonly", "return",
-    "set", "shift", "shopt", "source", "suspend", "test", "times", "trap", "true", "type",
-    "typeset", "ulimit", "umask",
-];
-const MORE_BUILTINS: [&str; 4] = ["unalias", "unset", "wait", "readarray"];
-
 /// Commands that may redefine names.
 const CHANGES_NAMES: [&str; 11] =
     [".", "alias", "conda", "enable", "eval", "fnm", "mise", "module", "nvm", "pyenv", "source"];
@@ -50,73 +52,45 @@ const INSTALLS: [&str; 9] = ["install", "i", "add", "ci", "sync", "get", "link",
 const PASSES_ON: [&str; 9] =
     ["caffeinate", "env", "exec", "ionice", "nice", "nohup", "stdbuf", "time", "timeout"];
 
-#[derive(Default)]
-struct Walk {
-    found: Vec<String>,
-    /// True once later commands are uncertain.
-    lost: bool,
+fn sets_path(word: &Word) -> bool {
+    word.text.starts_with("PATH=") || word.text.starts_with("PATH+=")
 }
 
-impl Walk {
-    fn list(&mut self, list: &List) {
-        let mut before = Join::Then;
-        for (pipeline, join) in &list.pipelines {
-            // `npx jest || yarn jest` needs only one of the two.
-            self.lost |= before == Join::Or || *join == Join::Or;
-            for command in &pipeline.commands {
-                match command {
-                    _ if self.lost => return,
-                    Command::Group(list) => self.list(list),
-                    Command::Simple(simple) => self.simple(simple),
-                }
-            }
-            before = *join;
-        }
-    }
+/// True if other programs may be found after this command.
+fn may_change_names(simple: &Simple) -> bool {
+    let is_change = |word: &Word| INSTALLS.contains(&word.text.as_str()) || sets_path(word);
+    let first = simple.program().first().map(|word| word.text.as_str());
+    let is_known = first.is_some_and(|name| CHANGES_NAMES.contains(&name));
+    is_known
+        || simple.arguments().iter().any(is_change)
+        || first.is_none() && simple.words.iter().any(sets_path)
+}
 
-    fn simple(&mut self, simple: &Simple) {
-        let sets_path =
-            |word: &Word| word.text.starts_with("PATH=") || word.text.starts_with("PATH+=");
-        let has_path = simple.words.iter().any(sets_path)
-            || simple.name() == "env" && simple.arguments().iter().any(|word| word.text == "-i");
-        let program = simple.program();
-        let Some(first) = program.first() else {
-            self.lost |= has_path;
-            return;
-        };
-        if !has_path {
-            self.need(first);
-            let inner = behind_wrappers(program);
-            // A change of the environment may change the `PATH`.
-            let changes = program.iter().any(|word| word.text == "-u");
-            if let Some(name) = inner.first().filter(|_| inner.len() < program.len() && !changes) {
-                self.need(name);
-            }
-        }
-        let name = first.text.as_str();
-        self.lost |= CHANGES_NAMES.contains(&name)
-            || program
-                .iter()
-                .skip(1)
-                .any(|word| INSTALLS.contains(&word.text.as_str()) || sets_path(word));
+/// The program of a command, and the one that it passes the rest on to.
+fn named(simple: &Simple) -> Vec<String> {
+    let has_path = simple.words.iter().any(sets_path)
+        || simple.name() == "env" && simple.arguments().iter().any(|word| word.text == "-i");
+    if has_path {
+        return Vec::new();
     }
+    let program = simple.program();
+    // A change of the environment may change the `PATH`.
+    let inner = match program.iter().any(|word| word.text == "-u") {
+        true => program,
+        false => behind_wrappers(program),
+    };
+    let mut words: Vec<&Word> = program.first().into_iter().chain(inner.first()).collect();
+    words.dedup();
+    words.into_iter().filter(|word| is_looked_up(word)).map(|word| word.text.clone()).collect()
+}
 
-    fn need(&mut self, word: &Word) {
-        let name = word.text.as_str();
-        let is_plain = name.chars().all(|letter| {
-            letter.is_alphanumeric() || matches!(letter, '/' | '.' | '_' | '-' | '+')
-        });
-        let is_ours = BUILTINS.contains(&name) || MORE_BUILTINS.contains(&name);
-        let is_relative = name.contains('/') && !name.starts_with('/');
-        if is_plain
-            && !word.computed
-            && !is_ours
-            && !is_relative
-            && !self.found.iter().any(|known| known == name)
-        {
-            self.found.push(name.to_owned());
-        }
-    }
+/// False for a path within the project, and what only the shell can make of it.
+fn is_looked_up(word: &Word) -> bool {
+    let name = word.text.as_str();
+    let is_plain =
+        name.chars().all(|letter| letter.is_alphanumeric() || "/._-+:[".contains(letter));
+    let is_relative = name.contains('/') && !name.starts_with('/');
+    is_plain && !word.computed && !is_relative
 }
 
 /// The program with its arguments behind `env`, `timeout 5` or `nice -n 3`; the words themselves if none of
@@ -152,14 +126,14 @@ mod tests {
     #[test]
     fn the_first_word_of_every_command_that_must_run_is_needed() {
         check("pytest -q", &["pytest"]);
-        check("cd web && npm test", &["npm"]);
+        check("cd web && npm test", &["cd", "npm"]);
         check("npm run lint && npm test; tsc --noEmit", &["npm", "tsc"]);
         check("cargo test 2>&1 | tee log | grep -q ok", &["cargo", "tee", "grep"]);
-        check("(cd a; make check) && { ninja; }", &["make", "ninja"]);
+        check("(cd a; make check) && { ninja; }", &[]);
         check("! grep -rq TODO src", &["grep"]);
         check("/opt/tool/bin/check --all", &["/opt/tool/bin/check"]);
         check("X=1; jest a && jest b", &["jest"]);
-        check("unset X && g++-13 a_b.c", &["g++-13"]);
+        check("unset X && g++-13 a_b.c", &["unset", "g++-13"]);
     }
 
     #[test]
@@ -171,7 +145,7 @@ mod tests {
         check("sh -c 'pytset -q'", &["sh"]);
         check("bash -c \"$SCRIPT\"", &["bash"]);
         check("sudo useradd x", &["sudo"]);
-        check("command -v tsc", &[]);
+        check("command -v tsc", &["command"]);
         check("test -n \"$(pytset)\"", &[]);
     }
 
@@ -180,14 +154,14 @@ mod tests {
         check("./check.sh", &[]);
         check("bin/check && scripts/all.sh", &[]);
         check("~/bin/check", &[]);
-        check("cd sub && ./run", &[]);
+        check("cd sub && ./run", &["cd"]);
         check("$RUNNER -q", &[]);
         check("\"$(which pytest)\" -q", &[]);
         check("npx jest || yarn jest", &[]);
         check("if command -v tsc; then tsc; fi", &[]);
         check("for x in a b; do $x; done; tsc", &[]);
         check("run() { pytest; }; run", &[]);
-        check("echo ok", &[]);
+        check("echo ok", &["echo"]);
         check("not ( valid", &[]);
         check("", &[]);
     }
@@ -206,8 +180,8 @@ mod tests {
     fn after_a_command_that_may_change_what_is_found_nothing_is_named() {
         check("pip install pytest && pytest", &["pip"]);
         check("npm ci && jest", &["npm"]);
-        check(". venv/bin/activate && pytest", &[]);
-        check("source .env; check", &[]);
+        check(". venv/bin/activate && pytest", &["."]);
+        check("source .env; check", &["source"]);
         check("export PATH=$PWD/bin:$PATH; check", &[]);
         check("PATH=bin:$PATH; check", &[]);
         check("PATH=bin:$PATH check && grep x y", &["grep"]);

@@ -9,6 +9,7 @@ use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -90,7 +91,7 @@ pub fn cannot_start(command: &str, project_root: &Path) -> Option<String> {
         // A relative folder is resolved where the command runs.
         name => {
             let found = |path| which::which_in(name, Some(path), project_root).is_ok();
-            on_path.as_ref().is_none_or(found)
+            on_path.as_ref().is_none_or(found) || is_of_the_shell(name)
         }
     };
     let missing = programs::needed(command).into_iter().find(|name| !is_there(name));
@@ -98,6 +99,15 @@ pub fn cannot_start(command: &str, project_root: &Path) -> Option<String> {
         let manifest = std::fs::read_to_string(project_root.join("package.json")).ok()?;
         lacks_script(command, &manifest)
     })
+}
+
+/// True for a command that the shell has itself.
+fn is_of_the_shell(name: &Path) -> bool {
+    let Some(shell) = ["bash", "sh"].into_iter().find_map(find_on_path) else { return false };
+    let mut asks = Command::new(shell);
+    asks.args(["-c", "command -v -- \"$0\""]).arg(name);
+    asks.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    asks.status().is_ok_and(|status| status.success())
 }
 
 /// True for a regular file that this user can execute.

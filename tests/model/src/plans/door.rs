@@ -145,6 +145,15 @@ fn rule((awaiting_person, planner_writes, looped, who, tool, text, ours): Ruling
         skill: Some(Skill { is_shipped: true, ..Skill::default() }),
         ..ProtectedPaths::default()
     };
+    let gate = PlanGate {
+        awaiting_person,
+        planner_writes,
+        project_root: "/project".to_owned(),
+        plan_path: PATH.to_owned(),
+        plan_hash: String::new(),
+        not_its_question: (!ours).then(|| "it is another".to_owned()),
+        no_wall: Some("there is none".to_owned()),
+    };
     let situation = Situation {
         mode: &Mode::Ralplan,
         standing: if looped == Loop::Rests { LoopActivity::Paused } else { LoopActivity::Running },
@@ -154,15 +163,7 @@ fn rule((awaiting_person, planner_writes, looped, who, tool, text, ours): Ruling
         },
         session_id: "s-1",
         places: &places,
-        ralplan: Some(PlanGate {
-            awaiting_person,
-            planner_writes,
-            project_root: "/project",
-            plan_path: PATH,
-            plan_hash: "",
-            gates_own_question: if ours { Ok(()) } else { Err("it is another") },
-            wall: Err("there is none"),
-        }),
+        ralplan: Some(&gate),
         session: None,
     };
     let resolved = input.path().filter(|path| !path.contains(".."));

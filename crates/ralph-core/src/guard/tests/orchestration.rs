@@ -21,6 +21,12 @@ fn seen(agent: Caller<'static>) -> RoutedCall {
 fn rule(seen: &RoutedCall, tool: &str, input: &ToolInput) -> Ruling {
     let places =
         ProtectedPaths { sessions: vec!["/project/.ralph-sessions".to_owned()], ..super::places() };
+    let gate = OrchestrationGate {
+        writes_artefact: seen.artefact.is_some(),
+        not_its_own: seen.artefact.and_then(Result::err).map(str::to_owned),
+        not_next: seen.next_call.err().map(str::to_owned),
+        next: NEXT.to_owned(),
+    };
     let situation = Situation {
         mode: &Mode::Orchestration,
         standing: seen.standing,
@@ -28,11 +34,7 @@ fn rule(seen: &RoutedCall, tool: &str, input: &ToolInput) -> Ruling {
         session_id: "s-1",
         places: &places,
         ralplan: None,
-        session: Some(OrchestrationGate {
-            artefact: seen.artefact,
-            next_call: seen.next_call,
-            next: NEXT,
-        }),
+        session: Some(&gate),
     };
     let call = ToolCall { tool, input, cwd: "/project", resolved: None, cut: false };
     let ruling = decide(&situation, &call);

@@ -67,21 +67,22 @@ fn rule(seen: &WallCall<'_>, tool: &str, input: &ToolInput) -> Ruling {
 }
 
 fn rule_at(seen: &WallCall<'_>, tool: &str, input: &ToolInput, places: &ProtectedPaths) -> Ruling {
+    let gate = PlanGate {
+        awaiting_person: seen.awaiting_person,
+        planner_writes: seen.planner_writes,
+        project_root: "/project".to_owned(),
+        plan_path: ".omc/plans/cache.md".to_owned(),
+        plan_hash: "0123456789abcdef0123".to_owned(),
+        not_its_question: seen.question.err().map(str::to_owned),
+        no_wall: seen.wall.err().map(str::to_owned),
+    };
     let situation = Situation {
         mode: &Mode::Ralplan,
         standing: seen.standing,
         agent: seen.agent,
         session_id: "s-1",
         places,
-        ralplan: Some(PlanGate {
-            awaiting_person: seen.awaiting_person,
-            planner_writes: seen.planner_writes,
-            project_root: "/project",
-            plan_path: ".omc/plans/cache.md",
-            plan_hash: "0123456789abcdef0123",
-            gates_own_question: seen.question,
-            wall: seen.wall,
-        }),
+        ralplan: Some(&gate),
         session: None,
     };
     let resolved = seen.resolved.or(input.path());
@@ -239,11 +240,11 @@ fn a_plan_is_where_its_path_leads_to() {
         let gate = PlanGate {
             awaiting_person: false,
             planner_writes: true,
-            project_root: "/project",
-            plan_path: "",
-            plan_hash: "",
-            gates_own_question: Ok(()),
-            wall: Err(""),
+            project_root: "/project".to_owned(),
+            plan_path: String::new(),
+            plan_hash: String::new(),
+            not_its_question: None,
+            no_wall: Some(String::new()),
         };
         let situation = Situation {
             mode: &Mode::Ralplan,
@@ -251,14 +252,14 @@ fn a_plan_is_where_its_path_leads_to() {
             agent: PLANNER,
             session_id: "s-1",
             places: &places,
-            ralplan: Some(gate),
+            ralplan: Some(&gate),
             session: None,
         };
         let call =
             ToolCall { tool: "Write", input: &file(path), cwd: "/project", resolved, cut: false };
         assert_eq!(summary(decide(&situation, &call)), expected, "{path} {resolved:?}");
-        let nowhere =
-            Situation { ralplan: Some(PlanGate { project_root: "", ..gate }), ..situation };
+        let nowhere = PlanGate { project_root: String::new(), ..gate.clone() };
+        let nowhere = Situation { ralplan: Some(&nowhere), ..situation };
         assert_ne!(summary(decide(&nowhere, &call)), "allow", "no project, no folder of plans");
     };
     let plan = "/project/.omc/plans/a.md";

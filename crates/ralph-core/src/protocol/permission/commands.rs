@@ -96,7 +96,9 @@ const MOST_WRAPPERS: usize = 8;
 /// Returns every command that the line may run, without wrappers; a superset of the asked-about
 /// parts.
 pub(super) fn all_that_may_run(line: &str) -> Vec<String> {
-    let programs = shell::programs(line).unwrap_or_default();
+    // A group, or a command in a word, may hold one more.
+    let parted = || shell::programs(&line.replace(['(', ')', '{', '}', '`'], ";"));
+    let programs = shell::programs(line).or_else(parted).unwrap_or_default();
     // A wrapper is not told from a program: whatever the words from one on say may run.
     let joined = |command: &shell::Simple| -> Vec<String> {
         let words: Vec<&str> = command.program().iter().map(|word| word.text.as_str()).collect();

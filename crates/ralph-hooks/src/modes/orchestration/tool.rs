@@ -149,10 +149,13 @@ impl CallFacts {
         who: &Who,
         next_call: Result<(), &str>,
     ) -> Result<(), Box<Denied>> {
-        let judged = self.written.as_ref().map(|written| match &written.judged {
-            Ok(()) => Ok(()),
-            Err(why) => Err(why.as_str()),
-        });
+        let not_its_own = self.written.as_ref().and_then(|written| written.judged.clone().err());
+        let gate = OrchestrationGate {
+            writes_artefact: self.written.is_some(),
+            not_its_own,
+            not_next: next_call.err().map(str::to_owned),
+            next: self.next.clone(),
+        };
         let standing = match (state.is_running(), state.baseline_pending) {
             (true, true) => LoopActivity::AwaitingBaseline,
             (true, false) => LoopActivity::Running,
@@ -165,7 +168,7 @@ impl CallFacts {
             session_id: &call.input.session_id,
             places: &self.places,
             ralplan: None,
-            session: Some(OrchestrationGate { artefact: judged, next_call, next: &self.next }),
+            session: Some(&gate),
         };
         let tool_call = guard::ToolCall {
             tool: &call.input.tool_name,

@@ -114,18 +114,17 @@ fn ruling(
         cut: call.cut,
     };
     places::look(&mut places, &tool_call, &SHIPPED);
-    let not_ours = not_its_question(call, plan);
     let obstacle = wall::runs_lines(&call.input.tool_name)
         .then(|| wall::raise(call, file).err().map(|error| format!("{error:#}")))
         .flatten();
     let gate = PlanGate {
         awaiting_person: plan.phase == PlanPhase::AwaitingUserApproval,
         planner_writes: plan.phase == PlanPhase::PlannerPlanning,
-        project_root: &root.to_string_lossy(),
-        plan_path: &plan.plan_path,
-        plan_hash: &plan.plan_hash,
-        gates_own_question: not_ours.as_deref().map_or(Ok(()), Err),
-        wall: obstacle.as_deref().map_or(Ok(()), Err),
+        project_root: root.to_string_lossy().into_owned(),
+        plan_path: plan.plan_path.clone(),
+        plan_hash: plan.plan_hash.clone(),
+        not_its_question: not_its_question(call, plan),
+        no_wall: obstacle,
     };
     let situation = Situation {
         mode: &state.mode.word(),
@@ -133,7 +132,7 @@ fn ruling(
         agent: who.kind.as_deref().map_or(Caller::Main, Caller::Subagent),
         session_id: &call.input.session_id,
         places: &places,
-        ralplan: Some(gate),
+        ralplan: Some(&gate),
         session: None,
     };
     Ok(match guard::decide(&situation, &tool_call) {

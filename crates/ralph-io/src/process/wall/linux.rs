@@ -31,7 +31,7 @@ pub(super) fn cannot_stand() -> Option<String> {
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_write(ABI::V1))
         .and_then(Ruleset::create);
-    if ruleset.is_err() {
+    if ruleset.is_err() || played().as_deref() == Some("0") {
         return Some("this kernel has no Landlock (Linux 5.13 or later, with `landlock` in its list of `lsm`)".to_owned());
     }
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -104,10 +104,14 @@ fn device_calls(newest: ABI) -> BitFlags<AccessFs> {
     if newest >= ABI::V5 { AccessFs::IoctlDev.into() } else { BitFlags::EMPTY }
 }
 
-/// The newest Landlock to use. In builds for tests, a variable plays an older kernel.
+/// In builds for tests, a variable plays an older kernel, or with `0` one without Landlock.
+fn played() -> Option<String> {
+    cfg!(debug_assertions).then(|| std::env::var("RALPH_TEST_LANDLOCK").ok()).flatten()
+}
+
+/// The newest Landlock to use.
 fn newest() -> ABI {
-    let played = || std::env::var("RALPH_TEST_LANDLOCK").ok();
-    match cfg!(debug_assertions).then(played).flatten().as_deref() {
+    match played().as_deref() {
         Some("1") => ABI::V1,
         Some("3") => ABI::V3,
         Some("4") => ABI::V4,
