@@ -6,6 +6,8 @@
 //! is checked, outside the measured time.
 #![allow(clippy::disallowed_methods, reason = "a bench starts programs and lays out files")]
 
+#[path = "hooks/bash_call.rs"]
+mod bash_call;
 #[path = "hooks/built.rs"]
 mod built;
 #[path = "hooks/cases.rs"]

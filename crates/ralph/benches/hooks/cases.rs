@@ -8,7 +8,7 @@ use crate::driver::Call;
 use crate::options::Options;
 use crate::plan::{Bar, Before, Case, CaseId, Expected, Pace, Plan};
 use crate::workshop::{Workshop, call};
-use crate::{commands, payloads, peers, session, stops};
+use crate::{bash_call, commands, payloads, peers, session, stops};
 
 const MEGABYTES_5: usize = 5_000_000;
 
@@ -36,6 +36,7 @@ pub(crate) fn plan(shop: &Workshop, options: &Options) -> anyhow::Result<Plan> {
     ours.stop = stops::add(&mut plan, shop, options.full)?;
     session::add(&mut plan, shop)?;
     commands::add(&mut plan, shop, floor)?;
+    bash_call::add(&mut plan, shop)?;
     peers::add(&mut plan, shop, &ours)?;
     plan.keep_only(&options.only);
     Ok(plan)

@@ -250,7 +250,7 @@ fn remember(folder: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) -> std::io::Resu
     Ok(())
 }
 
-fn private_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+pub(crate) fn private_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
         fs::set_permissions(folder, Permissions::from_mode(0o700))?;

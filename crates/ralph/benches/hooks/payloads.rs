@@ -29,9 +29,17 @@ pub(crate) fn pre_ask(project: &Path) -> Vec<u8> {
 }
 
 /// The agent wants to run a command.
-#[allow(dead_code, reason = "only the gates look at the code that reads a command")]
 pub(crate) fn pre_bash(project: &Path, command: &str) -> Vec<u8> {
     line(tool_call(project, "PreToolUse", "Bash", json!({"command": command})))
+}
+
+/// The agent has run a command, which printed nothing.
+#[allow(dead_code, reason = "the gates run no command")]
+pub(crate) fn post_bash(project: &Path, command: &str) -> Vec<u8> {
+    let mut call = tool_call(project, "PostToolUse", "Bash", json!({"command": command}));
+    call["tool_response"] =
+        json!({"stdout": "", "stderr": "", "interrupted": false, "isImage": false});
+    line(call)
 }
 
 /// The agent has written a file to which no check applies.
