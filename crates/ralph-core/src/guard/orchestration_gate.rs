@@ -1,8 +1,7 @@
 //! What an orchestration allows: the conversation routes and does no work of its own, agents write
 //! their own artefacts, and only the next agent may be called.
 
-use super::{Caller, Cell, Rule, ToolCall, plain_readers, ralph_command};
-use crate::shell::Simple;
+use super::{Caller, Cell, Rule, ToolCall, plain_readers};
 use serde::{Deserialize, Serialize};
 
 /// What is known about a call in an orchestration.
@@ -58,7 +57,7 @@ fn reads(gate: &OrchestrationGate, call: &ToolCall<'_>) -> Result<(), String> {
     match call.tool {
         "Bash" | "Monitor" => {
             let line = call.input.command.as_deref().unwrap_or_default();
-            plain_readers::only_reads(line, concerns_the_loop).or_else(|why| {
+            plain_readers::only_reads(line, |_| true).or_else(|why| {
                 let readers = plain_readers::named();
                 refused(&format!("it runs `ralph` and {readers}, with pipes between them: {why}"))
             })
@@ -77,14 +76,6 @@ fn routes(gate: &OrchestrationGate, what: &str) -> String {
         "This conversation routes the session and does no work of its own: {what}. {}",
         gate.next
     )
-}
-
-/// True for a `ralph` command that reads, or that concerns the loop and not its work.
-fn concerns_the_loop(simple: &Simple) -> bool {
-    const ASKS: [&str; 3] = ["blocked", "task", "verify"];
-    let first = simple.arguments().first();
-    first.is_some_and(|word| ASKS.contains(&word.text.as_str()))
-        || ralph_command::only_reads(simple)
 }
 
 /// True for a tool that ends or wakes something or talks to the user.

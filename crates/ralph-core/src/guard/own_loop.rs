@@ -94,33 +94,6 @@ pub struct ModelsOwn<'a> {
     pub refinement: Option<&'a str>,
 }
 
-/// The command among the words behind `ralph`, as in [`reaches`]; `None` if it is not there.
-pub fn command_of(words: &[&str]) -> Option<&'static str> {
-    let mut plain = plain(words);
-    let (first, second) = (plain.next()?, plain.next().unwrap_or_default());
-    let has = |option: &str| {
-        let is_it = |word: &&str| word.split('=').next() == Some(option);
-        options(words).any(|(_, word)| is_it(&word))
-    };
-    let with_option = match first {
-        "report" if has("--html") => "report --html",
-        "statusline" if has("--with") => "statusline --with",
-        _ => "",
-    };
-    let is_it = |known: &str| match known.split_once(' ') {
-        Some((one, two)) => known == with_option || one == first && two == second,
-        None => with_option.is_empty() && known == first,
-    };
-    reaches().map(|(known, _)| known).find(|known| is_it(known))
-}
-
-/// The words that are neither options nor values of the options that each command has.
-fn plain<'a>(words: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
-    let is_value = |at: usize| at > 0 && matches!(words[at - 1], "--session" | "--loop");
-    let all = words.iter().enumerate();
-    all.filter(move |(at, word)| !word.starts_with('-') && !is_value(*at)).map(|(_, word)| *word)
-}
-
 /// The words up to `--`, with their positions.
 fn options<'a>(words: &'a [&'a str]) -> impl Iterator<Item = (usize, &'a str)> {
     words.iter().copied().take_while(|word| *word != "--").enumerate()
@@ -240,25 +213,6 @@ mod tests {
         for command in ["task list", "status", "session mark", "session validate", "ralplan status"]
         {
             assert_eq!(refusal(command, ModelIn::Round, OWN), None, "{command}");
-        }
-    }
-
-    #[test]
-    fn the_command_is_found_among_its_words() {
-        for (line, command) in [
-            ("task done T-1", Some("task done")),
-            ("task --loop l done T-1", Some("task done")),
-            ("--loop=l verify AC-1", Some("verify")),
-            ("report --html=page", Some("report --html")),
-            ("report --html page", Some("report --html")),
-            ("report -- --html", Some("report")),
-            ("statusline --with x", Some("statusline --with")),
-            ("doctor --fix", Some("doctor")),
-            ("cancel", None),
-            ("--help", None),
-        ] {
-            let words: Vec<&str> = line.split(' ').collect();
-            assert_eq!(command_of(&words), command, "{line}");
         }
     }
 

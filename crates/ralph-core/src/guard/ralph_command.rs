@@ -3,7 +3,6 @@
 //! theirs.
 
 use crate::guard::human_only::{self, PERSONS_ONLY};
-use crate::guard::own_loop::{self, Reach};
 use crate::shell::programs::behind_wrappers;
 use crate::shell::{self, Simple};
 
@@ -19,12 +18,10 @@ fn refused_commands() -> impl Iterator<Item = RefusedCommand> {
     persons.chain([("statusline", "")])
 }
 
-/// True for a `ralph` command that changes nothing.
+/// True for a `ralph` command that changes nothing, and that a planning needs.
 pub(super) fn only_reads(simple: &Simple) -> bool {
     let words: Vec<&str> = simple.arguments().iter().map(|word| word.text.as_str()).collect();
-    let reads = own_loop::command_of(&words)
-        .is_some_and(|command| own_loop::reach(command) == Reach::Reads);
-    reads && !words.contains(&"--begin")
+    matches!(*words, ["explain" | "replay" | "status", ..] | ["ralplan", "next" | "status", ..])
 }
 
 /// The reason against a line that plainly gives a person's command.
