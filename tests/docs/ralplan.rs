@@ -6,7 +6,8 @@
 use super::front_matter::FrontMatter;
 use super::{agent, check_contains, read, root, skill, skills};
 use jiff::Timestamp;
-use ralph_core::guard::{human_only, own_loop};
+use ralph::cli::own_loop;
+use ralph_core::guard::human_only;
 use ralph_core::modes::ralplan::{self, Role, export, formats, gates, question};
 use ralph_core::state::{PlanPhase, RalplanState};
 use serde_json::Value;

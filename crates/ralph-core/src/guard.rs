@@ -7,7 +7,6 @@
 
 pub mod blocked;
 pub mod human_only;
-pub mod own_loop;
 pub mod speaker;
 pub mod unreadable;
 pub mod watched;

@@ -5,12 +5,12 @@
 //! it, its ancestor processes decide, which only the kernel records.
 
 use super::Command;
+use super::own_loop::{self, ModelIn, ModelsOwn, Named, Reach};
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::select_loop;
 use anyhow::{Context, Result, bail};
 use ralph_core::guard::human_only;
-use ralph_core::guard::own_loop::{self, ModelIn, ModelsOwn, Named, Reach};
 use ralph_core::guard::speaker::{self, Speaker};
 use ralph_core::state::{LoopState, StateView};
 use ralph_core::views::messages;

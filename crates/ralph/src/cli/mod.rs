@@ -18,6 +18,7 @@ mod human_only;
 mod ideate;
 mod man;
 mod misread;
+pub mod own_loop;
 mod parallel;
 mod pause;
 mod plan;
