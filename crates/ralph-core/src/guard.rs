@@ -9,7 +9,6 @@ pub mod blocked;
 pub mod human_only;
 pub mod speaker;
 pub mod unreadable;
-pub mod watched;
 
 mod bash;
 mod fields;

@@ -10,3 +10,4 @@ pub mod registration;
 pub mod reply;
 pub mod sandbox;
 pub mod wall;
+pub mod watched;

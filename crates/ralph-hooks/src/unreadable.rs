@@ -66,7 +66,7 @@ fn before_a_tool(call: &HookCall, failure: &Failure<'_>) -> Reply {
 /// Tells the user in one line, although each registration of the hooks starts a copy of this one.
 fn tell(call: &HookCall, failure: &Failure<'_>) -> Reply {
     let is_in_settings = || settings::of_client_mention(STOP_HOOK);
-    if !unreadable::speaks(call.via, client::plugin_root().is_some(), is_in_settings) {
+    if !call.via.speaks(client::plugin_root().is_some(), is_in_settings) {
         return Reply::silent();
     }
     Reply::silent().tell(messages::line(&match failure {

@@ -48,21 +48,19 @@ pub struct Skill {
     pub stays_in_shell: bool,
 }
 
-/// The kind of a protected place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ProtectedPlace {
-    State,
-    UserSettings,
-    ProjectSettings,
-    HookSettings,
-    /// The client's plugins, and what it loads like one.
-    Plugins,
-    Executable,
-    Skill,
-    /// The client's transcript: a row in it can look like an interruption by the user.
-    Transcript,
-    Session,
-}
+/// A protected place, as a denial names it.
+pub(super) type ProtectedPlace = &'static str;
+
+const STATE: ProtectedPlace = "Ralph's own state";
+const SETTINGS: ProtectedPlace = "Ralph's settings";
+const HOOKS: ProtectedPlace = "the registration of hooks";
+/// With what the client loads like one.
+const PLUGINS: ProtectedPlace = "a plugin of the client";
+const EXECUTABLE: ProtectedPlace = "an installed executable of Ralph";
+const SKILL: ProtectedPlace = "one of Ralph's skills";
+/// A row in it can look like an interruption by the user.
+const TRANSCRIPT: ProtectedPlace = "the client's record of a conversation";
+const SESSION: ProtectedPlace = "the folder of a session";
 
 /// The orchestration's folder, as a script names it.
 const SESSIONS: &str = ".ralph-sessions";
@@ -72,29 +70,16 @@ const CLIENT_SETTINGS: [&str; 3] =
 
 /// The row for a change of this place, with the text of its denial.
 pub(super) fn row(place: ProtectedPlace) -> RuleHit {
-    match place {
-        ProtectedPlace::Session => (Rule::Artefact, BY_COMMAND.to_owned()),
-        place => (Rule::ProtectedPlace, refusal(place)),
+    if place == SESSION {
+        return (Rule::Artefact, BY_COMMAND.to_owned());
     }
-}
-
-pub(super) fn refusal(place: ProtectedPlace) -> String {
-    let what = match place {
-        ProtectedPlace::State => "Ralph's own state",
-        ProtectedPlace::UserSettings | ProtectedPlace::ProjectSettings => "Ralph's settings",
-        ProtectedPlace::HookSettings => "the registration of hooks",
-        ProtectedPlace::Plugins => "a plugin of the client",
-        ProtectedPlace::Executable => "an installed executable of Ralph",
-        ProtectedPlace::Skill => "one of Ralph's skills",
-        ProtectedPlace::Transcript => "the client's record of a conversation",
-        ProtectedPlace::Session => "the folder of a session",
-    };
-    format!(
-        "This would change {what}, and while a loop is live only a person may do that: they can \
+    let reason = format!(
+        "This would change {place}, and while a loop is live only a person may do that: they can \
          end it with `/ralph-cancel` and edit it themselves, or do so in another terminal. You \
          may read it (`cat`, `grep`, `ralph status --json`). State is changed with `ralph task \
          …` and `ralph verify`. Go on with the work without this change."
-    )
+    );
+    (Rule::ProtectedPlace, reason)
 }
 
 impl ProtectedPaths {
@@ -122,46 +107,44 @@ impl ProtectedPaths {
         let (last, folder) = path.split_last()?;
         let last = last.as_str();
         if is_under(path, &self.ralph_home) || is_kept_apart(path) {
-            return Some(ProtectedPlace::State);
+            return Some(STATE);
         }
         if is_under(path, &self.user_config) {
-            return Some(ProtectedPlace::UserSettings);
+            return Some(SETTINGS);
         }
         if self.plugin_root.as_deref().is_some_and(|root| is_under(path, &format!("{root}/hooks")))
         {
-            return Some(ProtectedPlace::Plugins);
+            return Some(PLUGINS);
         }
         let is_ours = last == COMMAND_LINE || HOOK_EXECUTABLES.contains(&last);
         if is_ours && self.executables.iter().any(|place| folder == parts(place)) {
-            return Some(ProtectedPlace::Executable);
+            return Some(EXECUTABLE);
         }
         if last == "managed-settings.json" {
-            return Some(ProtectedPlace::HookSettings);
+            return Some(HOOKS);
         }
         // A worktree of the client's lies in such a folder and has one of its own.
         let mut of_client = (1..path.len()).filter(|at| self.is_client_folder(&path[..*at]));
         if let Some(place) = of_client.find_map(|at| within_client(&path[at..])) {
             return Some(place);
         }
-        self.sessions.iter().any(|place| is_under(path, place)).then_some(ProtectedPlace::Session)
+        self.sessions.iter().any(|place| is_under(path, place)).then_some(SESSION)
     }
 
     /// The protected place that would be removed or moved together with this path.
     pub(super) fn holds_protected(&self, path: &str, cwd: &str) -> Option<ProtectedPlace> {
-        use ProtectedPlace::{Executable, HookSettings, Plugins, Session, State, UserSettings};
         let project = format!("{cwd}/.claude");
-        let config = self.config_dirs.iter().chain([&project]).map(|place| (HookSettings, place));
-        let all = [(State, &self.ralph_home), (UserSettings, &self.user_config)]
-            .into_iter()
-            .chain(config);
-        let all = all.chain(self.plugin_root.iter().map(|place| (Plugins, place)));
-        let all = all.chain(self.executables.iter().map(|place| (Executable, place)));
-        let all: Vec<_> = all.chain(self.sessions.iter().map(|place| (Session, place))).collect();
+        let config = self.config_dirs.iter().chain([&project]).map(|place| (HOOKS, place));
+        let all =
+            [(STATE, &self.ralph_home), (SETTINGS, &self.user_config)].into_iter().chain(config);
+        let all = all.chain(self.plugin_root.iter().map(|place| (PLUGINS, place)));
+        let all = all.chain(self.executables.iter().map(|place| (EXECUTABLE, place)));
+        let all: Vec<_> = all.chain(self.sessions.iter().map(|place| (SESSION, place))).collect();
         self.named_or_led(path, cwd, |path| {
             let is_client = path.last().is_some_and(|last| last == ".claude");
             let held =
                 all.iter().find(|(_, place)| !place.is_empty() && parts(place).starts_with(path));
-            held.map(|(place, _)| *place).or(is_client.then_some(HookSettings))
+            held.map(|(place, _)| *place).or(is_client.then_some(HOOKS))
         })
     }
 
@@ -184,29 +167,29 @@ impl ProtectedPaths {
         };
         let is_state = ["RALPH_HOME", ".ralph-kept", "share/ralph/kept"].into_iter().any(has);
         if names(&self.ralph_home) || is_state {
-            return Some(ProtectedPlace::State);
+            return Some(STATE);
         }
         if names(&self.user_config) || has("ralph.toml") {
-            return Some(ProtectedPlace::UserSettings);
+            return Some(SETTINGS);
         }
         if !self.sessions.is_empty() && has(SESSIONS) {
-            return Some(ProtectedPlace::Session);
+            return Some(SESSION);
         }
         if in_config("projects/") && has(".jsonl") {
-            return Some(ProtectedPlace::Transcript);
+            return Some(TRANSCRIPT);
         }
         if in_config("settings") || has("managed-settings.json") {
-            return Some(ProtectedPlace::HookSettings);
+            return Some(HOOKS);
         }
         let is_plugins =
             || self.plugin_root.as_deref().is_some_and(|root| names(&format!("{root}/hooks")));
         if in_config("plugins") || in_config("dev-mods") || is_plugins() {
-            return Some(ProtectedPlace::Plugins);
+            return Some(PLUGINS);
         }
         if self.executables.iter().any(|place| names(&format!("{place}/ralph"))) {
-            return Some(ProtectedPlace::Executable);
+            return Some(EXECUTABLE);
         }
-        in_config("skills/ralph").then_some(ProtectedPlace::Skill)
+        in_config("skills/ralph").then_some(SKILL)
     }
 
     /// The absolute path, as it is looked up on the disk.
@@ -269,11 +252,11 @@ fn is_kept_apart(path: &[String]) -> bool {
 fn within_client(path: &[String]) -> Option<ProtectedPlace> {
     let names: Vec<&str> = path.iter().map(String::as_str).collect();
     match names.as_slice() {
-        ["ralph.toml"] => Some(ProtectedPlace::ProjectSettings),
-        [name] if CLIENT_SETTINGS.contains(name) => Some(ProtectedPlace::HookSettings),
-        ["plugins" | "dev-mods", ..] | [.., ".claude-plugin", _] => Some(ProtectedPlace::Plugins),
-        ["skills", name, "skill.md"] if is_ours(name) => Some(ProtectedPlace::Skill),
-        ["projects", .., name] if name.ends_with(".jsonl") => Some(ProtectedPlace::Transcript),
+        ["ralph.toml"] => Some(SETTINGS),
+        [name] if CLIENT_SETTINGS.contains(name) => Some(HOOKS),
+        ["plugins" | "dev-mods", ..] | [.., ".claude-plugin", _] => Some(PLUGINS),
+        ["skills", name, "skill.md"] if is_ours(name) => Some(SKILL),
+        ["projects", .., name] if name.ends_with(".jsonl") => Some(TRANSCRIPT),
         _ => None,
     }
 }

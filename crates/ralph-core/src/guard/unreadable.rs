@@ -5,7 +5,6 @@
 //! mode was.
 
 use crate::guard::{self, plain_readers};
-use crate::state::Registration;
 
 /// A tool call in such a session.
 #[derive(Debug, Clone, Copy)]
@@ -47,17 +46,6 @@ pub fn refusal(what: &str, why: &str) -> String {
     )
 }
 
-/// True for the one copy of a hook that tells the user, if several registrations start copies. The
-/// unreadable state would hold the highest rank that was seen; without it each copy works this out
-/// from what is registered.
-pub fn speaks(via: Registration, has_plugin: bool, is_in_settings: impl FnOnce() -> bool) -> bool {
-    match via {
-        Registration::Skill => !has_plugin && !is_in_settings(),
-        Registration::Plugin => !is_in_settings(),
-        Registration::Settings | Registration::Unnamed => true,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,20 +54,6 @@ mod tests {
     fn check(tool: &str, command: Option<&str>, expected: bool) {
         let call = UnreadableCall { tool, command, cut: false, walled: false };
         assert_eq!(judge(call, "it is gone").is_ok(), expected, "{tool} {command:?}");
-    }
-
-    #[test]
-    fn of_the_registrations_the_highest_speaks() {
-        let speakers = |has_plugin, is_in_settings: bool| {
-            let all = Registration::ALL.into_iter();
-            all.filter(|via| speaks(*via, has_plugin, || is_in_settings)).collect::<Vec<_>>()
-        };
-        assert_eq!(speakers(true, true), [Registration::Unnamed, Registration::Settings]);
-        assert_eq!(
-            speakers(true, false),
-            [Registration::Unnamed, Registration::Plugin, Registration::Settings]
-        );
-        assert!(speakers(false, false).contains(&Registration::Skill));
     }
 
     #[test]

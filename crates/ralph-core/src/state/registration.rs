@@ -43,6 +43,17 @@ impl Registration {
             _ => Registration::Unnamed,
         }
     }
+
+    /// True for the one copy of a hook that tells the user, if several registrations start copies. An
+    /// unreadable state would hold the highest rank that was seen; without it each copy works this out
+    /// from what is registered.
+    pub fn speaks(self, has_plugin: bool, is_in_settings: impl FnOnce() -> bool) -> bool {
+        match self {
+            Registration::Skill => !has_plugin && !is_in_settings(),
+            Registration::Plugin => !is_in_settings(),
+            Registration::Settings | Registration::Unnamed => true,
+        }
+    }
 }
 
 impl FromJson for Registration {
@@ -50,5 +61,24 @@ impl FromJson for Registration {
         let word = String::from_json(value)?;
         let known = Registration::ALL.into_iter().find(|via| via.as_str() == word);
         known.map_or_else(|| mistake("a way to register"), Ok)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_registrations_the_highest_speaks() {
+        let speakers = |has_plugin, is_in_settings: bool| {
+            let all = Registration::ALL.into_iter();
+            all.filter(|via| via.speaks(has_plugin, || is_in_settings)).collect::<Vec<_>>()
+        };
+        assert_eq!(speakers(true, true), [Registration::Unnamed, Registration::Settings]);
+        assert_eq!(
+            speakers(true, false),
+            [Registration::Unnamed, Registration::Plugin, Registration::Settings]
+        );
+        assert!(speakers(false, false).contains(&Registration::Skill));
     }
 }

@@ -22,25 +22,21 @@ fn check(places: &ProtectedPaths, text: &str, expected: Option<ProtectedPlace>) 
 
 #[test]
 fn a_place_is_named_by_its_path_or_by_its_way_from_home_or_by_its_variable() {
-    let state = Some(ProtectedPlace::State);
+    let state = Some(STATE);
     check(&places(), "open('/var/lib/ralph/loops/1')", state);
     check(&places(), "open(environ['RALPH_HOME'] + '/x')", state);
-    check(
-        &places(),
-        "open(home / '.config/ralph/config.toml')",
-        Some(ProtectedPlace::UserSettings),
-    );
-    check(&places(), "open('.claude/ralph.toml')", Some(ProtectedPlace::UserSettings));
-    check(&places(), "open('.claude/settings.json')", Some(ProtectedPlace::HookSettings));
-    check(&places(), "open('/etc/client/settings.json')", Some(ProtectedPlace::HookSettings));
-    check(&places(), "open('managed-settings.json')", Some(ProtectedPlace::HookSettings));
+    check(&places(), "open(home / '.config/ralph/config.toml')", Some(SETTINGS));
+    check(&places(), "open('.claude/ralph.toml')", Some(SETTINGS));
+    check(&places(), "open('.claude/settings.json')", Some(HOOKS));
+    check(&places(), "open('/etc/client/settings.json')", Some(HOOKS));
+    check(&places(), "open('managed-settings.json')", Some(HOOKS));
     let below = ProtectedPaths { ralph_home: "/home/u/.local/state/ralph".into(), ..places() };
     check(&below, "open(home + '/.local/state/ralph/x')", state);
 }
 
 #[test]
 fn the_record_of_a_conversation_is_protected_and_what_stands_beside_it_is_not() {
-    let record = Some(ProtectedPlace::Transcript);
+    let record = Some(TRANSCRIPT);
     for (path, expected) in [
         ("/etc/client/projects/-home-u-app/0b1c.jsonl", record),
         ("/etc/client/projects/-home-u-app/0b1c/subagents/agent-1.jsonl", record),
@@ -60,7 +56,7 @@ fn a_single_word_or_a_place_that_is_not_known_names_nothing() {
     check(&places(), "print('ralph, settings and the client')", None);
     let short = ProtectedPaths { ralph_home: "/home/u/ralph".into(), ..places() };
     check(&short, "print('ralph is a name too')", None);
-    check(&short, "open('/home/u/ralph/x')", Some(ProtectedPlace::State));
+    check(&short, "open('/home/u/ralph/x')", Some(STATE));
     check(&ProtectedPaths::default(), "open('/var/lib/ralph')", None);
     let homeless = ProtectedPaths { home: String::new(), ..places() };
     check(&homeless, "open('var/lib/ralph')", None);
@@ -74,23 +70,20 @@ fn a_protected_place_is_protected_in_every_spelling_that_opens_it_on_macos() {
         ..places()
     };
     for (path, expected) in [
-        ("/p/.claude/settings.json", ProtectedPlace::HookSettings),
-        ("/p/.CLAUDE/Settings.JSON", ProtectedPlace::HookSettings),
-        ("/p/.claude/\u{17F}ettings.local.json", ProtectedPlace::HookSettings),
-        (".Claude/Ralph.toml", ProtectedPlace::ProjectSettings),
-        ("/P/.Ralph-Sessions/x", ProtectedPlace::Session),
-        ("/HOME/u/.Local/bin/Ralph-Stop-Hook", ProtectedPlace::Executable),
-        ("/home/u/.claude/Skills/RALPH/skill.md", ProtectedPlace::Skill),
-        ("/home/u/.claude/Projects/-p/x.JSONL", ProtectedPlace::Transcript),
+        ("/p/.claude/settings.json", HOOKS),
+        ("/p/.CLAUDE/Settings.JSON", HOOKS),
+        ("/p/.claude/\u{17F}ettings.local.json", HOOKS),
+        (".Claude/Ralph.toml", SETTINGS),
+        ("/P/.Ralph-Sessions/x", SESSION),
+        ("/HOME/u/.Local/bin/Ralph-Stop-Hook", EXECUTABLE),
+        ("/home/u/.claude/Skills/RALPH/skill.md", SKILL),
+        ("/home/u/.claude/Projects/-p/x.JSONL", TRANSCRIPT),
     ] {
         assert_eq!(places.protected(path, "/p"), Some(expected), "{path}");
     }
     let state = format!("{}/X", places.ralph_home.to_uppercase());
-    assert_eq!(places.protected(&state, "/p"), Some(ProtectedPlace::State));
-    assert_eq!(places.holds_protected("/p/.Claude", "/p"), Some(ProtectedPlace::HookSettings));
-    assert_eq!(
-        places.named_in("open('.Claude/Settings.json')"),
-        Some(ProtectedPlace::HookSettings)
-    );
+    assert_eq!(places.protected(&state, "/p"), Some(STATE));
+    assert_eq!(places.holds_protected("/p/.Claude", "/p"), Some(HOOKS));
+    assert_eq!(places.named_in("open('.Claude/Settings.json')"), Some(HOOKS));
     assert_eq!(places.protected("/p/Claude/settings.json", "/p"), None);
 }
