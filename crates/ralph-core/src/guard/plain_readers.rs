@@ -12,16 +12,12 @@ const PLAIN_READERS: [&str; 35] = [
     "sha256sum", "sleep", "stat", "tac", "tail", "tr", "uname", "wc", "whoami",
 ];
 
-/// Programs that only read if each argument begins like this.
-const READERS_WITH: [(&str, &str); 1] = [("date", "+")];
-
 /// True for a program that only reads.
 pub(super) fn is_reader(simple: &Simple) -> bool {
     let name = simple.program().first().map_or("", |word| word.text.as_str());
-    let is_so = |(known, begins): &(&str, &str)| {
-        name == *known && simple.arguments().iter().all(|word| word.text.starts_with(begins))
-    };
-    let reads = PLAIN_READERS.contains(&name) || READERS_WITH.iter().any(is_so);
+    let prints_time =
+        || name == "date" && simple.arguments().iter().all(|word| word.text.starts_with('+'));
+    let reads = PLAIN_READERS.contains(&name) || prints_time();
     reads && !simple.writes && simple.program().len() == simple.words.len()
 }
 
