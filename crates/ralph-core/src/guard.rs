@@ -5,7 +5,6 @@
 //! of the user: until it is made, commands run behind the wall, and a call that is not known to be
 //! read-only is refused.
 
-pub mod blocked;
 pub mod human_only;
 pub mod speaker;
 pub mod unreadable;

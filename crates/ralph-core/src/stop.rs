@@ -4,6 +4,7 @@
 //! before the limits, so that work finished on the last iteration counts as complete and not as
 //! capped. The limits come before the stall, so that the ending names its real cause.
 
+pub mod blocked;
 pub mod progress;
 pub mod replay;
 pub mod rounds;

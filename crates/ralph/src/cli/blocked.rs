@@ -9,8 +9,8 @@ use crate::command::journal::note;
 use crate::command::screen;
 use crate::command::select_loop::{self, LoopArgs, LoopFilter};
 use anyhow::Result;
-use ralph_core::guard::blocked;
 use ralph_core::state::Blocked;
+use ralph_core::stop::blocked;
 use ralph_core::tasks::graph::Graph;
 use ralph_core::text::truncate::bounded;
 
