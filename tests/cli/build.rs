@@ -219,6 +219,7 @@ fn the_end_of_a_loop_that_is_used_in_place_is_told() {
         fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
     }
     fs::remove_dir_all(world.path("ralph")).unwrap();
+    fs::remove_dir_all(world.path(".ralph-kept")).unwrap();
     let mut command = world.command(Path::new(env!("CARGO_BIN_EXE_ralph")), "");
     command.arg("build").env("RALPH_MANIFEST", manifest);
     let printed = world.finish(start(&mut command), "");

@@ -69,7 +69,7 @@ const CHANGES: [(&str, &str); 24] = [
     ("rm \"$L/state.json\"", "/state.json` was removed"),
     ("rm \"$L/state.json\" \"$L/state.json.last-good\"", "/state.json` was removed"),
     ("rm -r \"$L\"", "/state.json` was removed"),
-    ("rm -r \"$L\"; ln -s /nowhere \"$L\"", "/state.json` was removed"),
+    ("rm -r \"$L\"; ln -s nowhere \"$L\"", "/state.json` was removed"),
     ("rm \"$L/state.json\"; mkfifo \"$L/state.json\"", "/state.json` changed"),
     (": >\"$L/state.json\"", "/state.json` changed"),
     ("cp \"$L/state.json.last-good\" x; mv x \"$L/state.json\"", "/state.json` changed"),

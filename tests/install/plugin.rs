@@ -135,7 +135,7 @@ fn the_doctor_warns_of_settings_and_plugin_together() {
     let told = world.ralph(&["doctor"]).exit(0);
     let told = told.says("14 hooks in the user settings").says("14 hooks in the plugin");
     let told = told.says("warn  registration: plugin `ralph@ralph` and settings both");
-    told.says("claude plugin disable ralph@ralph").says("26 of 26 registered hooks answered");
+    told.says("claude plugin disable ralph@ralph").says("28 of 28 registered hooks answered");
     world.write(
         "project/.claude/settings.local.json",
         "{\"enabledPlugins\":{\"ralph@ralph\":false}}",

@@ -80,6 +80,12 @@ pub fn git() -> &'static Path {
     GIT.get_or_init(|| find_on_path("git").unwrap_or_else(|| PathBuf::from("/no/git")))
 }
 
+/// The shell that runs criteria.
+pub(crate) fn shell() -> PathBuf {
+    let on_path = ["bash", "sh"].into_iter().find_map(find_on_path);
+    on_path.unwrap_or_else(|| PathBuf::from("/bin/sh"))
+}
+
 /// Explains why a criterion's command cannot even start, and what to do; `None` if no program is
 /// known to be missing.
 ///
@@ -103,8 +109,7 @@ pub fn cannot_start(command: &str, project_root: &Path) -> Option<String> {
 
 /// True for a command that the shell has itself.
 fn is_of_the_shell(name: &Path) -> bool {
-    let Some(shell) = ["bash", "sh"].into_iter().find_map(find_on_path) else { return false };
-    let mut asks = Command::new(shell);
+    let mut asks = Command::new(shell());
     asks.args(["-c", "command -v -- \"$0\""]).arg(name);
     asks.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     asks.status().is_ok_and(|status| status.success())

@@ -13,7 +13,7 @@ use std::ffi::OsStr;
 use std::io::{PipeReader, pipe};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Starts the command as the leader of its own process group. Returns its output as a pipe whose
@@ -24,8 +24,7 @@ pub(super) fn start(request: &CommandRequest) -> Result<(Pid, PipeReader, Option
     // missing.
     std::fs::metadata(folder)
         .with_context(|| format!("could not enter the folder `{}`", folder.display()))?;
-    let shell = ["bash", "sh"].into_iter().find_map(programs::find_on_path);
-    let shell = shell.unwrap_or_else(|| PathBuf::from("/bin/sh"));
+    let shell = programs::shell();
     let (reader, writer) = pipe().context("could not make a pipe")?;
     rustix::io::ioctl_fionbio(&reader, true).context("could not make a pipe")?;
     // The command owns both write ends, and closes them at the end of this function.
