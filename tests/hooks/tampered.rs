@@ -163,6 +163,9 @@ fn the_client_tells_of_changed_settings_with_the_hooks_of_before() {
     let event = json!({"source": "user_settings", "file_path": "x"});
     let told = world.event("ralph-pre-tool-use", "ConfigChange", event).message();
     assert!(told.contains("was removed. If that was not you, undo it; /ralph continues"), "{told}");
-    // It is said once.
     world.event("ralph-pre-tool-use", "ConfigChange", json!({})).silent();
+    // The client need not show what this event says.
+    let again = world.working_stop("one").message();
+    assert!(again.contains("was removed. If that was not you"), "{again}");
+    assert_eq!(world.state()["pause"]["told"], json!(true));
 }

@@ -6,6 +6,7 @@
 use crate::active_loop;
 use crate::hook_runner::HookCall;
 use anyhow::Result;
+use ralph_core::protocol::event::HookEvent;
 use ralph_core::state::PauseCause;
 use ralph_core::views::messages;
 use ralph_io::process::clock;
@@ -40,7 +41,8 @@ fn pause(call: &HookCall, file: &LoopFile, what: &str) -> Result<Option<String>>
         state.is_running().then(|| {
             state.pause(PauseCause::Tampered, what, clock::now());
             if let Some(pause) = &mut state.pause {
-                pause.told = true;
+                // What this event says may reach nobody, and it may be the last that does: the next says it again.
+                pause.told = call.input.hook_event_name != HookEvent::ConfigChange;
             }
             (messages::paused(state), state.position(), state.project_root.clone())
         })

@@ -186,8 +186,9 @@ fn a_changed_line_or_one_before_it_leaves_readers_alone() {
     };
     readers_alone("", edited, "were changed");
     let before = move |folder: &Path| {
-        fs::write(lines(folder).with_file_name("sessionstart-hook-1.sh"), "exec() { :; }\n")
-            .unwrap();
+        let own = lines(folder);
+        fs::rename(&own, own.with_file_name("sessionstart-hook-1.sh")).unwrap();
+        fs::write(own, "export X=1\n").unwrap();
     };
     readers_alone("", before, "another SessionStart hook");
 }
