@@ -16,7 +16,7 @@ use ralph_core::guard::{
 };
 use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::event::HookEvent;
-use ralph_core::protocol::reply::Reply;
+use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::state::{Glance, Phase, StateView};
 use ralph_core::transcript::{scheduled, typed_request::TypedRequest};
 use ralph_core::views::messages;
@@ -34,10 +34,17 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     match call.input.hook_event_name {
         HookEvent::PreToolUse => before_the_tool(call),
         HookEvent::PermissionRequest => permission_request::answer(call),
-        // To find the loop compares what holds it.
-        HookEvent::ConfigChange => Bound::<Glance>::find(call).map(|_| Reply::silent()),
+        HookEvent::ConfigChange => changed_settings(call),
         _ => Ok(Reply::silent()),
     }
+}
+
+/// Keeps the session at the settings of before if they held a loop: with the new ones no hook might speak again.
+fn changed_settings(call: &HookCall) -> Result<Reply> {
+    // To find the loop compares what holds it.
+    Bound::<Glance>::find(call)?;
+    let Some(Some(told)) = call.tampered.get() else { return Ok(Reply::silent()) };
+    Ok(Reply::go_on(HookEvent::ConfigChange, GoOnForm::Block, told))
 }
 
 fn before_the_tool(call: &HookCall) -> Result<Reply> {

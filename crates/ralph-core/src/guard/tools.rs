@@ -92,7 +92,7 @@ pub(super) fn told(tool: &str, field: &str) -> Option<Carries> {
 
 /// What a field carries; for one that is not in the table, a conventional name for text that nothing runs decides.
 pub(super) fn carries(tool: &str, field: &str) -> Carries {
-    told(tool, field).unwrap_or_else(|| match field {
+    told(tool, field).unwrap_or(match field {
         "content" | "contents" | "file_text" | "old_string" | "new_string" | "old_str"
         | "new_str" | "oldText" | "newText" | "new_source" | "fileContent" | "file_content" => {
             Content

@@ -28,7 +28,7 @@ pub fn line(flag: &str, executable: &str) -> String {
     )
 }
 
-/// True for a line of [`line`], of any version.
+/// True for a line of [`line()`], of any version.
 pub fn is_line(line: &str) -> bool {
     line.starts_with("if [ -e ") && line.contains(PRE_TOOL_USE) && line.contains("RALPH_WALL")
 }
