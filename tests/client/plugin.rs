@@ -11,7 +11,8 @@ use serde_json::json;
 
 use crate::Test;
 use crate::kept::{
-    TOKEN, has_none, new_file, the_archived, the_ended, token_after, what_hooks_said, works,
+    TOKEN, has_none, new_file, the_archived, the_ended, the_live, token_after, what_hooks_said,
+    works,
 };
 use crate::parallel;
 use crate::support::{CLIENT_VARIABLE, ClientRun, PATIENCE, Run, World, executables};
@@ -23,7 +24,7 @@ pub(crate) const TESTS: &[Test] = tests![
     workers_of_the_plugin_are_started_by_their_long_name,
     the_repository_from_git_is_a_plugin_where_the_executables_are_installed,
     without_executables_a_session_goes_on_and_a_command_says_what_is_missing,
-    an_upgraded_plugin_goes_on_with_a_loop_of_before,
+    an_upgraded_plugin_pauses_a_loop_of_before_and_goes_on_with_it,
 ];
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -222,7 +223,7 @@ fn without_executables_a_session_goes_on_and_a_command_says_what_is_missing() {
 }
 
 /// The folder is made again under a session that is running: its next hooks are the new ones.
-fn an_upgraded_plugin_goes_on_with_a_loop_of_before() {
+fn an_upgraded_plugin_pauses_a_loop_of_before_and_goes_on_with_it() {
     let world = installed();
     let folder = world.root().join("a plugin");
     let older = folder.join("bin/ralph-stop-hook");
@@ -256,7 +257,14 @@ fn an_upgraded_plugin_goes_on_with_a_loop_of_before() {
         let client = world.client(&stand_in).env("PATH", &path_without_ralph());
         client.prompt("/ralph:ralph \"Tidy the attic\"")
     });
-    assert_eq!(the_ended(&world).ending(), "complete_unverified at 2/25");
+    // It could have been anyone who changed them.
+    assert_eq!(the_live(&world).state["pause"]["cause"], "tampered");
+    let told = format!("{:?}", what_hooks_said(&world, run.session_id()));
+    assert!(told.contains("ralph-stop-hook` changed. If that was not you, undo it"), "{told}");
+    assert!(trouble(&world, &run).is_empty(), "{:?}", trouble(&world, &run));
+    let client = world.client(&stand_in).env("PATH", &path_without_ralph());
+    let run = client.args(&["--resume", run.session_id()]).prompt("/ralph:ralph");
+    assert_eq!(the_ended(&world).ending(), "complete_unverified at 1/25");
     assert!(trouble(&world, &run).is_empty(), "{:?}", trouble(&world, &run));
     // Both entries of the first stop, and nothing of the later ones.
     let mut seen: Vec<_> = fs::read_to_string(note).unwrap().lines().map(str::to_owned).collect();

@@ -43,8 +43,10 @@ impl WatchedKind {
     }
 
     /// A digest of what counts in such a file; `None` for a file that is not there. A settings file without
-    /// anything that counts is the same as none.
+    /// anything that counts is the same as none, and so is an empty file: the client's sandbox puts one where a command may
+    /// not write.
     pub fn digest(self, content: Option<&[u8]>) -> String {
+        let content = content.filter(|text| !text.is_empty());
         let parsed: Option<BTreeMap<String, Value>> = match (self, content) {
             (WatchedKind::ClientSettings, None) => Some(BTreeMap::new()),
             (WatchedKind::ClientSettings, Some(text)) => serde_json::from_slice(text).ok(),
@@ -95,7 +97,6 @@ mod tests {
             r#"{"hooks":{"Stop":[]},"enabledPlugins":{"x@y":true}}"#,
             r#"{"hooks":{"Stop":[]},"extraKnownMarketplaces":{}}"#,
             "{\"hooks\":",
-            "",
         ] {
             assert_ne!(settings(other), before, "{other}");
         }
@@ -105,6 +106,7 @@ mod tests {
     fn a_settings_file_without_anything_that_counts_is_none() {
         let none = WatchedKind::ClientSettings.digest(None);
         assert_eq!(settings(r#"{"permissions":{"allow":[]}}"#), none);
+        assert_eq!(settings(""), none);
         assert_ne!(settings(r#"{"disableAllHooks":true}"#), none);
     }
 
@@ -112,7 +114,8 @@ mod tests {
     fn each_byte_of_another_file_counts() {
         for kind in [WatchedKind::RalphSettings, WatchedKind::PluginHooks] {
             assert_ne!(kind.digest(Some(b"{}")), kind.digest(Some(b"{ }")));
-            assert_ne!(kind.digest(Some(b"")), kind.digest(None));
+            assert_ne!(kind.digest(Some(b" ")), kind.digest(None));
+            assert_eq!(kind.digest(Some(b"")), kind.digest(None));
         }
     }
 
