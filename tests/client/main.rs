@@ -29,6 +29,7 @@ mod interference;
 mod isolation;
 mod kept;
 mod loops;
+mod mods;
 mod notify;
 mod offered;
 mod outside;
@@ -213,6 +214,7 @@ fn trials(is_ignored: impl Fn(&str) -> bool) -> Vec<Trial> {
         ("typed_start", typed_start::TESTS),
         ("unreadable", unreadable::TESTS),
         ("statusline", statusline::TESTS),
+        ("mods", mods::TESTS),
         ("tampered", tampered::TESTS),
         ("usage", usage::TESTS),
         ("versions", versions::TESTS),

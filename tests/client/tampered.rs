@@ -14,6 +14,7 @@ pub(crate) const TESTS: &[Test] = tests![
     switched_off_hooks_pause_the_loop,
     changed_settings_and_executables_pause_the_loop,
     a_changed_state_pauses_the_loop,
+    what_the_client_would_load_pauses_the_loop,
     what_the_user_and_the_client_do_pauses_nothing,
     a_change_of_the_users_is_told_in_a_line_and_the_loop_goes_on_with_it,
 ];
@@ -58,6 +59,26 @@ const STATES: [Change; 4] = [
     ("rm -r $L", "state.json` was removed"),
 ];
 
+/// What the client would load at its next start.
+const MODS: [Change; 4] = [
+    (
+        "mkdir -p $C/dev-mods/s/q; echo 1 >$C/dev-mods/s/q/register.js",
+        "what the client loads from `",
+    ),
+    (
+        r#"mkdir -p $C/skills/q/hooks; echo '{"modules":["./r.js"]}' >$C/skills/q/hooks/hooks.json"#,
+        "/skills` changed",
+    ),
+    (
+        "mkdir -p .claude/skills/q/.claude-plugin; echo '{}' >.claude/skills/q/.claude-plugin/plugin.json",
+        "/skills` changed",
+    ),
+    (
+        r#"mkdir -p $C/plugins; echo '{"plugins":{"x@y":[{}]}}' >$C/plugins/installed_plugins.json"#,
+        "installed_plugins.json` changed",
+    ),
+];
+
 /// How the model's shell runs the script.
 const MEANS: [&str; 12] = [
     "sh ./way.sh",
@@ -89,6 +110,10 @@ fn changed_settings_and_executables_pause_the_loop() {
 
 fn a_changed_state_pauses_the_loop() {
     check(&STATES, 2);
+}
+
+fn what_the_client_would_load_pauses_the_loop() {
+    check(&MODS, 6);
 }
 
 /// Each change by four means, beginning with this one.

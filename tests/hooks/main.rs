@@ -21,6 +21,7 @@ mod interrupted;
 mod journal;
 mod left_running;
 mod long_plan;
+mod mods;
 mod notify;
 mod old_clients;
 mod person;

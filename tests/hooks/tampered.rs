@@ -13,6 +13,21 @@ fn looping() -> World {
     let user = world.root().join("home/.claude");
     fs::create_dir_all(&user).unwrap();
     fs::write(user.join("settings.json"), HOOKS).unwrap();
+    let cache = user.join("plugins/cache/m/tools/1.0.0");
+    let installed =
+        json!({"version": 2, "plugins": {"tools@m": [{"installPath": cache, "version": "1.0.0"}]}});
+    for (file, text) in [
+        ("skills/mine/SKILL.md", "Mine.".to_owned()),
+        ("skills/mine/.claude-plugin/plugin.json", r#"{"name":"mine"}"#.to_owned()),
+        ("skills/mine/hooks/hooks.json", r#"{"modules":["../register.js"]}"#.to_owned()),
+        ("skills/mine/register.js", "export function register(on) {}".to_owned()),
+        ("plugins/cache/m/tools/1.0.0/hooks/hooks.json", "{}".to_owned()),
+        ("plugins/installed_plugins.json", installed.to_string()),
+    ] {
+        let path = user.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
     world.write(".claude/settings.local.json", r#"{"permissions":{"allow":[]}}"#);
     world.write(".claude/ralph.toml", "");
     world.git("add .");
@@ -32,7 +47,7 @@ fn shell(world: &World, line: &str) {
 }
 
 /// The lines that change something, and how the user reads of it.
-const CHANGES: [(&str, &str); 24] = [
+const CHANGES: [(&str, &str); 32] = [
     ("echo '{}' >~/.claude/settings.json", "the hooks of `"),
     ("rm ~/.claude/settings.json", ".claude/settings.json` was removed"),
     ("sed -i s/Stop/Other/ ~/.claude/settings.json", "the hooks of `"),
@@ -78,6 +93,32 @@ const CHANGES: [(&str, &str); 24] = [
         "/state.json` changed",
     ),
     ("n=state; echo '{}' >\"$L/$n.json\"", "/state.json` changed"),
+    (
+        "mkdir -p ~/.claude/dev-mods/s/q; echo x >~/.claude/dev-mods/s/q/register.js",
+        "what the client loads from `",
+    ),
+    (
+        "mkdir -p ~/.claude/skills/q/hooks; echo '{}' >~/.claude/skills/q/hooks/hooks.json",
+        "/skills` changed",
+    ),
+    (
+        "mkdir -p ~/.claude/skills/q/.claude-plugin; echo '{}' >~/.claude/skills/q/.claude-plugin/plugin.json",
+        "/skills` changed",
+    ),
+    (
+        "mkdir -p .claude/skills/q/.claude-plugin; echo '{}' >.claude/skills/q/.claude-plugin/plugin.json",
+        "/.claude/skills` changed",
+    ),
+    ("echo 'evil()' >>~/.claude/skills/mine/register.js", "/mine/register.js` changed"),
+    ("rm -r ~/.claude/skills/mine/hooks", "hooks.json` was removed"),
+    (
+        "sed -i s/tools@m/other@m/ ~/.claude/plugins/installed_plugins.json",
+        "installed_plugins.json` changed",
+    ),
+    (
+        "sed -i 's#\"installPath\":\"[^\"]*\"#\"installPath\":\"/elsewhere\"#' ~/.claude/plugins/installed_plugins.json",
+        "installed_plugins.json` changed",
+    ),
 ];
 
 #[test]
@@ -131,7 +172,7 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 }
 
 /// What the user or the client does while a loop runs.
-const NO_CHANGES: [&str; 12] = [
+const NO_CHANGES: [&str; 17] = [
     "true",
     "touch ~/.claude/settings.json .claude/settings.local.json .claude/ralph.toml",
     "sed -i 's/\"allow\":\\[\\]/\"allow\":[\"Bash(npm test)\"]/' .claude/settings.local.json",
@@ -144,6 +185,13 @@ const NO_CHANGES: [&str; 12] = [
     "echo x >\"$L/notes.md\"",
     "git -c user.name=t -c user.email=t@e.x commit -qam two",
     "cat \"$L/state.json\" >/dev/null",
+    // The client updates a plugin that is enabled.
+    "cd ~/.claude/plugins; cp -r cache/m/tools/1.0.0 cache/m/tools/1.1.0; echo x >cache/m/tools/1.1.0/hooks/hooks.json; \
+     sed -i s/1.0.0/1.1.0/g installed_plugins.json",
+    "mkdir -p ~/.claude/dev-mods ~/.claude/plugins/store; echo '{}' >~/.claude/plugins/store/x.json",
+    "echo '{}' >~/.claude/plugins/known_marketplaces.json",
+    "mkdir -p ~/.claude/skills/new && echo x >~/.claude/skills/new/SKILL.md",
+    "echo more >>~/.claude/skills/mine/SKILL.md; touch ~/.claude/skills/mine/hooks/hooks.json",
 ];
 
 #[test]

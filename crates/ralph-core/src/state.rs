@@ -38,7 +38,7 @@ pub use limits::{LimitFlag, Limits};
 pub use mode::ModeState;
 pub use observed::{Change, Judgement, Observation, Observed, Outcome};
 pub use orchestration::{OrchestrationCall, OrchestrationState};
-pub use pause::{Blocked, Ending, LoopError, Pause};
+pub use pause::{Blocked, Ending, LoopError, Obeyed, Pause};
 pub use pinned::Frozen;
 pub use plan_file::{PlanFile, PlanFormat, PlannedTask};
 pub use progress::Progress;
@@ -207,6 +207,9 @@ pub struct LoopState {
     /// answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cancelled_by_prompt: Option<String>,
+    /// The prompt that was obeyed last, until it is known who gave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub obeyed: Option<Obeyed>,
     /// Prompts that the model has scheduled in this session: when they arrive, no user typed them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scheduled: Vec<String>,
@@ -305,6 +308,7 @@ impl Default for LoopState {
             client: None,
             touched: false,
             cancelled_by_prompt: None,
+            obeyed: None,
             scheduled: Vec::new(),
             let_finish: false,
             context_lost: false,

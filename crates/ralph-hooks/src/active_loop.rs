@@ -1,7 +1,7 @@
 //! The loop that a hook call belongs to.
 
 use crate::hook_runner::HookCall;
-use crate::tampered;
+use crate::{mods, tampered};
 use anyhow::{Error, Result, bail};
 use ralph_core::state::{Glance, LoopState, Phase, Registration, StateView};
 use ralph_core::text::redact;
@@ -115,7 +115,10 @@ impl<S: StateView> Bound<S> {
     /// When the session has an entry, but the entry or the state cannot be trusted or read. The
     /// error is an [`UnreadableLoop`] if the session certainly belongs to Ralph.
     pub fn find(call: &HookCall) -> Result<Option<Bound<S>>> {
-        let found = Bound::<S>::found(call)?;
+        let mut found = Bound::<S>::found(call)?;
+        if found.as_ref().is_some_and(|bound| mods::look(call, bound)) {
+            found = Bound::found(call)?;
+        }
         let held = found.as_ref().filter(|bound| bound.state.phase().is_running());
         match held.is_some_and(|bound| tampered::look(call, &bound.file)) {
             true => Bound::found(call),

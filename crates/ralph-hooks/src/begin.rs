@@ -85,11 +85,19 @@ pub fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     let mut begun = mode.begin(asked)?;
     if let StartOutcome::Started(_, told) | StartOutcome::Planned(_, told) = &mut begun {
         told.extend(beside);
+        // A round's client starts without mods.
+        let is_conversation = asked.via.is_some() && client::round().is_none();
+        let mods =
+            is_conversation.then(|| client::plugins::overruling(&asked.project_root)).flatten();
+        told.extend(mods.map(|mods| format!("{mods} {OVERRULES}")));
         let is_unknown = asked.via.is_some() && client::version().is_none();
         told.extend(is_unknown.then(|| UNKNOWN_VERSION.to_owned()));
     }
     Ok(begun)
 }
+
+const OVERRULES: &str = "can end this loop and lift its refusals before a hook is asked; `ralph run` starts without mods, \
+    and `ralph doctor` says where each lies";
 
 const UNKNOWN_VERSION: &str = "the client does not tell its version (AI_AGENT), so it may be too \
     old: `ralph doctor` compares it";

@@ -3,7 +3,7 @@
 
 use crate::active_loop::Bound;
 use crate::hook_runner::HookCall;
-use crate::workers;
+use crate::{mods, workers};
 use anyhow::Result;
 use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::reply::Reply;
@@ -38,15 +38,14 @@ pub fn end_planned(
 }
 
 /// Like [`end_loop`], for a command typed in the session itself, which needs no further notice.
-pub fn end_typed(
-    home: &Home,
-    file: &LoopFile,
-    prompt_id: &str,
-) -> Result<Option<(LoopState, LoopFile)>> {
+pub fn end_typed(call: &HookCall, file: &LoopFile) -> Result<Option<(LoopState, LoopFile)>> {
     // Mark it in the same write: a loop that ends otherwise at the same moment must not look
     // acknowledged.
-    let mark = |state: &mut LoopState| state.cancelled_by_prompt = Some(prompt_id.to_owned());
-    end(home, file, "by the user in this session", |_| true, mark)
+    let mark = |state: &mut LoopState| {
+        state.cancelled_by_prompt = Some(call.input.prompt_id.clone());
+        state.obeyed = mods::obeyed(call, state);
+    };
+    end(&call.home, file, "by the user in this session", |_| true, mark)
 }
 
 fn end(
@@ -61,8 +60,8 @@ fn end(
         if state.ending.is_some() || !is_meant(state) {
             return None;
         }
-        state.end(EndingKind::Cancelled, how, now);
         mark(state);
+        state.end(EndingKind::Cancelled, how, now);
         Some(state.clone())
     })?;
     let Some(state) = ended.flatten() else { return Ok(None) };

@@ -9,13 +9,13 @@ use crate::active_loop::{self, Bound, NotFromClient};
 use crate::cancel;
 use crate::hook_runner::HookCall;
 use crate::modes::{self, orchestration};
-use crate::{signals, typed, unreadable, widening};
+use crate::{mods, signals, typed, unreadable, widening};
 use anyhow::Result;
 use ralph_core::evidence::pinned;
 use ralph_core::modes::mode;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{DrivenTurn, LoopState, Mode, PauseCause, Phase, Registration};
+use ralph_core::state::{DrivenTurn, LoopState, Mode, Obeyed, PauseCause, Phase, Registration};
 use ralph_core::transcript::{cutoff, scheduled, typed_request::TypedRequest};
 use ralph_core::{text::truncate, views::messages};
 use ralph_io::{client, client::transcript, process::clock};
@@ -26,7 +26,15 @@ use std::path::Path;
 pub fn answer(call: &HookCall) -> Result<Reply> {
     match call.input.hook_event_name {
         HookEvent::UserPromptSubmit => prompt(call),
-        HookEvent::UserPromptExpansion => command(call),
+        HookEvent::UserPromptExpansion => {
+            let reply = command(call)?;
+            let request =
+                TypedRequest::of_command(&call.input.command_name, &call.input.command_args);
+            if request.is_none_or(TypedRequest::needs_the_turn) {
+                mods::remember(call)?;
+            }
+            Ok(reply)
+        }
         _ => Ok(Reply::silent()),
     }
 }
@@ -205,7 +213,7 @@ fn cancelled_by(state: &LoopState, prompt_id: &str) -> bool {
 /// Ends the loop. Returns the message for the user, or `None` if another copy of this hook, started
 /// by the same prompt at the same moment, was first and reports it.
 fn cancel(call: &HookCall, bound: &Bound) -> Result<Option<String>> {
-    match cancel::end_typed(&call.home, &bound.file, &call.input.prompt_id)? {
+    match cancel::end_typed(call, &bound.file)? {
         Some((state, archived)) => {
             active_loop::note(
                 &archived,
@@ -275,7 +283,10 @@ fn prompt(call: &HookCall) -> Result<Reply> {
         Some(TypedRequest::Cancel) => typed_cancel(call, &bound),
         Some(TypedRequest::Pause) if !is_command => typed_pause(call, &bound),
         _ => match modes::on_prompt(&bound.state.mode.word()).prompted(call, &bound.state)? {
-            Some(reply) => Ok(reply),
+            Some(reply) => {
+                mods::remember(call)?;
+                Ok(reply)
+            }
             None => other_prompt(call, &bound),
         },
     }
@@ -318,6 +329,7 @@ fn pause(call: &HookCall, bound: &Bound, cause: PauseCause, detail: &str) -> Res
         // recognize a loop that never began.
         state.touched = touched || !cutoff::is_our_command(&call.input.prompt);
         state.pause(cause.clone(), detail, now);
+        state.obeyed = mods::obeyed(call, state).filter(|_| cause == PauseCause::Person);
         // A typed pause does not end the turn: prompts before its stop are still mid-turn.
         state.turn = turn.filter(|_| cause == PauseCause::Person);
         if let Some(pause) = &mut state.pause {
@@ -346,6 +358,7 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
             if let Some(turn) = &mut state.turn {
                 turn.typed = true;
             }
+            state.obeyed = mods::obeyed(call, state).map(without_words);
         })?;
     }
     let heard = || {
@@ -379,11 +392,16 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
             turn.transcript_from = transcript::offset_now(Path::new(&call.input.transcript_path));
             bound.file.update(|state| {
                 state.note_event(call.via);
+                state.obeyed = mods::obeyed(call, state).map(without_words).filter(|_| turn.typed);
                 state.turn = Some(turn);
             })?;
             heard()
         }
     }
+}
+
+fn without_words(obeyed: Obeyed) -> Obeyed {
+    Obeyed { words: String::new(), ..obeyed }
 }
 
 /// True if a prompt shows that the loop's turn was cut. A worker's report alone does not show that,

@@ -3,6 +3,7 @@
 
 pub mod client_settings;
 pub mod given;
+pub mod plugins;
 pub mod project_files;
 pub mod sandbox;
 pub mod status_line;

@@ -206,12 +206,19 @@ pub(super) fn paths(call: &ToolCall<'_>, places: &ProtectedPaths) -> Vec<String>
     fields.iter().filter(is_path).map(|field| places.written_out(field.text.trim())).collect()
 }
 
-/// A skill by which the model would speak as the user.
+/// A skill by which the model would speak as the user, or bring in what can.
 pub(super) fn skill(call: &ToolCall<'_>) -> Option<RuleHit> {
     let name = call.input.skill.as_deref().unwrap_or_default().trim_start_matches('/');
     let own = name.strip_prefix("ralph:").unwrap_or(name);
-    (own == "ralph-cancel").then(|| refuse_prompt(format!("/{name}")))
+    match own {
+        "ralph-cancel" => Some(refuse_prompt(format!("/{name}"))),
+        "plugin-authoring" => Some((Rule::RefusedCommand, AUTHORING.to_owned())),
+        _ => None,
+    }
 }
+
+const AUTHORING: &str = "With the skill `plugin-authoring` loaded, the client takes what you write for a part of itself, \
+and while a Ralph loop is live only the user may bring that in. Go on with the work without it.";
 
 /// True for a skill of which something would run outside of the wall.
 pub(super) fn runs_outside(situation: &Situation<'_>, gate: &PlanGate) -> bool {

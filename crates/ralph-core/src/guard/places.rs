@@ -183,7 +183,8 @@ impl ProtectedPaths {
         }
         let is_plugins =
             || self.plugin_root.as_deref().is_some_and(|root| names(&format!("{root}/hooks")));
-        if in_config("plugins") || in_config("dev-mods") || is_plugins() {
+        let in_skill = || in_config("skills/") && [".claude-plugin", "/hooks"].into_iter().any(has);
+        if in_config("plugins") || in_config("dev-mods") || in_skill() || is_plugins() {
             return Some(PLUGINS);
         }
         if self.executables.iter().any(|place| names(&format!("{place}/ralph"))) {
@@ -254,7 +255,8 @@ fn within_client(path: &[String]) -> Option<ProtectedPlace> {
     match names.as_slice() {
         ["ralph.toml"] => Some(SETTINGS),
         [name] if CLIENT_SETTINGS.contains(name) => Some(HOOKS),
-        ["plugins" | "dev-mods", ..] | [.., ".claude-plugin", _] => Some(PLUGINS),
+        ["plugins" | "dev-mods", ..] | ["skills", .., ".claude-plugin" | "hooks"] => Some(PLUGINS),
+        ["skills", .., ".claude-plugin" | "hooks", _] => Some(PLUGINS),
         ["skills", name, "skill.md"] if is_ours(name) => Some(SKILL),
         ["projects", .., name] if name.ends_with(".jsonl") => Some(TRANSCRIPT),
         _ => None,

@@ -32,6 +32,7 @@ pub(super) fn refused(line: &str) -> Option<String> {
         let words: Vec<&str> = simple.arguments().iter().map(|word| word.text.as_str()).collect();
         match (simple.name(), words.as_slice()) {
             ("sh" | "bash" | "zsh", ["-c", script, ..]) => refused(script),
+            ("claude", words) => brings_in(words),
             ("ralph", words) => {
                 let plain: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
                 let given = |(command, _): &&(&str, &str)| {
@@ -47,6 +48,22 @@ pub(super) fn refused(line: &str) -> Option<String> {
             _ => None,
         }
     })
+}
+
+/// The reason against a command of the client that lets other code speak in a conversation.
+fn brings_in(words: &[&str]) -> Option<String> {
+    let is_plugin_folder = |word: &&&str| word.split('=').next() == Some("--plugin-dir");
+    let what = match words {
+        ["plugin" | "plugins", what @ ("install" | "i" | "enable"), ..] => format!("plugin {what}"),
+        ["plugin" | "plugins", "marketplace", "add", ..] => "plugin marketplace add".to_owned(),
+        ["mcp", what, ..] if what.starts_with("add") => format!("mcp {what}"),
+        ["config", what @ ("set" | "add"), ..] => format!("config {what}"),
+        words => words.iter().find(is_plugin_folder).map(|_| "--plugin-dir".to_owned())?,
+    };
+    Some(format!(
+        "`claude {what}` lets other code into the client, and while a loop is live only the user may do that, in \
+         another terminal. Go on with the work without it."
+    ))
 }
 
 /// A refused command in a text that is not a command line or cannot be parsed: `ralph`, and within

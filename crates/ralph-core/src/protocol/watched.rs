@@ -16,6 +16,8 @@ pub enum WatchedKind {
     RalphSettings,
     /// The hooks of a plugin that is enabled.
     PluginHooks,
+    /// A place from which the client loads plugins and mods.
+    Loaded,
     /// An executable of Ralph. Too large to be read at each start, so each write of it is a change.
     Executable,
 }
@@ -25,10 +27,11 @@ const COUNTING: [&str; 5] =
     ["hooks", "disableAllHooks", "env", "enabledPlugins", "extraKnownMarketplaces"];
 
 impl WatchedKind {
-    pub const ALL: [WatchedKind; 4] = [
+    pub const ALL: [WatchedKind; 5] = [
         WatchedKind::ClientSettings,
         WatchedKind::RalphSettings,
         WatchedKind::PluginHooks,
+        WatchedKind::Loaded,
         WatchedKind::Executable,
     ];
 
@@ -38,6 +41,7 @@ impl WatchedKind {
             WatchedKind::ClientSettings => "client",
             WatchedKind::RalphSettings => "ralph",
             WatchedKind::PluginHooks => "plugin",
+            WatchedKind::Loaded => "loaded",
             WatchedKind::Executable => "executable",
         }
     }
@@ -67,6 +71,7 @@ pub fn change(kind: WatchedKind, path: &str, is_there: bool) -> String {
         WatchedKind::ClientSettings => "the hooks of",
         WatchedKind::RalphSettings => "the settings",
         WatchedKind::PluginHooks => "the hooks of a plugin in",
+        WatchedKind::Loaded => "what the client loads from",
         WatchedKind::Executable => "the executable",
     };
     format!("{whose} `{path}` changed")
@@ -112,7 +117,7 @@ mod tests {
 
     #[test]
     fn each_byte_of_another_file_counts() {
-        for kind in [WatchedKind::RalphSettings, WatchedKind::PluginHooks] {
+        for kind in [WatchedKind::RalphSettings, WatchedKind::PluginHooks, WatchedKind::Loaded] {
             assert_ne!(kind.digest(Some(b"{}")), kind.digest(Some(b"{ }")));
             assert_ne!(kind.digest(Some(b" ")), kind.digest(None));
             assert_eq!(kind.digest(Some(b"")), kind.digest(None));

@@ -2,7 +2,7 @@
 //! document.
 
 use super::{
-    ClientProcess, EndingKind, KnownTasks, LoopState, Mode, Phase, PlanPhase, Registration,
+    ClientProcess, EndingKind, KnownTasks, LoopState, Mode, Obeyed, Phase, PlanPhase, Registration,
     SCHEMA_VERSION, tasks,
 };
 use jiff::Timestamp;
@@ -33,6 +33,7 @@ pub struct Glance {
     pub ralplan: Option<GlancePlan>,
     pub session: Option<GlanceOrchestration>,
     pub client: Option<ClientProcess>,
+    pub obeyed: Option<Obeyed>,
 }
 
 /// The part of [`super::OrchestrationState`] that a tool call needs.
@@ -65,6 +66,7 @@ impl Default for Glance {
             ralplan: None,
             session: None,
             client: None,
+            obeyed: None,
         }
     }
 }
@@ -127,6 +129,8 @@ pub trait StateView: serde::de::DeserializeOwned {
     fn document(&self) -> Option<PathBuf>;
     /// The client process in which the loop was last seen, while the loop is live.
     fn live_client(&self) -> Option<&ClientProcess>;
+    /// The prompt that was obeyed last, until it is known who gave it.
+    fn obeyed(&self) -> Option<&Obeyed>;
     /// The name of the orchestration that the loop drives.
     fn orchestrated(&self) -> Option<&str>;
 
@@ -200,6 +204,10 @@ macro_rules! document {
             fn mode(&self) -> Mode {
                 let $state = self;
                 $mode
+            }
+
+            fn obeyed(&self) -> Option<&Obeyed> {
+                self.obeyed.as_ref()
             }
 
             fn orchestrated(&self) -> Option<&str> {

@@ -1,6 +1,6 @@
 //! Why a loop pauses or ends, and what went wrong in it.
 
-use super::{EndingKind, PauseCause, Signal, is_false};
+use super::{EndingKind, PauseCause, PlanPhase, Signal, is_false};
 use crate::text::from_json::{FromJson, Members, Mistake, from_json};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,22 @@ pub struct Blocked {
 }
 
 from_json!(Blocked { what, at });
+
+/// A prompt whose words a hook has obeyed, and that the client has not recorded yet: only its record tells the user from
+/// a mod that speaks in their name.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
+pub struct Obeyed {
+    /// The client's id of the prompt.
+    pub prompt_id: String,
+    /// The command, for people; empty for a prompt that is none.
+    pub words: String,
+    /// Where a planning was that the prompt has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub planning: Option<PlanPhase>,
+}
+
+from_json!(Obeyed { prompt_id, words, planning });
 
 /// How and when a loop ended.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

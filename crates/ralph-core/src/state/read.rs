@@ -79,7 +79,7 @@ fn of_members(mut members: Members) -> Result<LoopState, Mistake> {
     take!(max_iterations iteration created_at started_at paused_seconds updated_at acceptance_criteria frozen);
     take!(baseline_pending checkpoint context_report stall_hashes progress blocked);
     take!(completion_token errors completion stall_limit limits usage lineage settings via);
-    take!(started_by turn client touched cancelled_by_prompt scheduled let_finish context_lost details_due round rounds);
+    take!(started_by turn client touched cancelled_by_prompt obeyed scheduled let_finish context_lost details_due round rounds);
     take!(parallel workers parent environment plan_file review reviews reviewers bounds);
     take!(change observing refusals refused judgements held_together outputs tests_may_change);
     read.mode = ModeState::take(&mut members)?;

@@ -272,6 +272,8 @@ words! {
         Crashed = "crashed",
         /// The hooks, settings or state of the loop were changed by something else.
         Tampered = "tampered",
+        /// A mod of the client paused or ended the loop, or commanded it, in the user's name.
+        Mod = "mod",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::protocol::registration::COMMANDS;
 use crate::state::PauseCause;
-use crate::transcript::row::TranscriptRow;
+use crate::transcript::row::{self, TranscriptRow};
 use crate::transcript::scheduled;
 use crate::transcript::typed_request::TypedRequest;
 use jiff::Timestamp;
@@ -180,6 +180,29 @@ fn is_interruption(row: &TranscriptRow) -> bool {
         && blocks == 1
         && texts.len() == 1
         && INTERRUPTIONS.contains(&texts[0])
+}
+
+/// Who gave a prompt, by the client's record of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Giver {
+    User,
+    /// A mod of this name.
+    Mod(String),
+}
+
+/// Who gave the prompt of this id; `None` if no row records it. A blocked command has a row too, with its answer.
+pub fn giver(rows: &[u8], prompt_id: &str) -> Option<Giver> {
+    let rows =
+        row::lines(rows).filter(|line| holds(line, prompt_id)).filter_map(TranscriptRow::parse);
+    let mut recorded = rows
+        .filter(|row| row.kind() == "user" && row.text(&["promptId"]) == prompt_id)
+        .map(|row| match row.text(&["origin", "kind"]) {
+            "plugin" => Giver::Mod(row.text(&["origin", "name"]).to_owned()),
+            _ => Giver::User,
+        })
+        .peekable();
+    recorded.peek()?;
+    Some(recorded.find(|giver| *giver != Giver::User).unwrap_or(Giver::User))
 }
 
 /// The cause in a row that the client itself writes at the end of a turn.

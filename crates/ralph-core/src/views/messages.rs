@@ -44,6 +44,9 @@ pub fn paused(state: &LoopState) -> String {
         Some(pause) if pause.cause == PauseCause::Tampered => {
             (format!(": {}. If that was not you, undo it;", pause.detail), String::new())
         }
+        Some(pause) if pause.cause == PauseCause::Mod => {
+            (format!(": {};", pause.detail), String::new())
+        }
         Some(pause) if pause.cause != PauseCause::Person => {
             (format!(" ({});", pause.cause), String::new())
         }

@@ -129,6 +129,7 @@ fn is_users_own(pause: &Pause) -> bool {
             | PauseCause::RateLimited
             | PauseCause::Crashed
             | PauseCause::Tampered
+            | PauseCause::Mod
             | PauseCause::Other(_) => false,
         }
 }

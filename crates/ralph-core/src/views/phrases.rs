@@ -64,6 +64,7 @@ pub fn paused(cause: &PauseCause) -> String {
         PauseCause::HostCapped => " (Claude Code's cap on stop hooks)".to_owned(),
         PauseCause::HostBudget => " (Claude Code's own limit)".to_owned(),
         PauseCause::Tampered => " (its hooks, settings or state were changed)".to_owned(),
+        PauseCause::Mod => " (by a mod of Claude Code, not by you)".to_owned(),
         cause => format!(" ({})", spaced(cause.as_str())),
     }
 }

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use ralph_core::protocol::client_version::ClientVersion;
 use ralph_core::state::{PauseCause, Source, Usage};
 use ralph_core::transcript::activity::{self, Doing};
-use ralph_core::transcript::cutoff;
+use ralph_core::transcript::cutoff::{self, Giver};
 use ralph_core::transcript::row::{self, TranscriptRow};
 use ralph_core::transcript::scheduled;
 use ralph_core::transcript::tokens::{self, Counter};
@@ -122,6 +122,11 @@ pub fn cut_by(path: &Path, since: Option<Timestamp>) -> Option<PauseCause> {
         row.kind() != "user" || cutoff::holds(&tail, &format!("\"uuid\":\"{parent}\""))
     };
     cutoff::cut_by(rows(&tail).filter(follows), since, clock::now())
+}
+
+/// Who gave the prompt of this id, if the last rows record it.
+pub fn giver(path: &Path, prompt_id: &str) -> Option<Giver> {
+    cutoff::giver(&tail(path), prompt_id)
 }
 
 /// The version of the client that wrote the last rows, if they tell it.

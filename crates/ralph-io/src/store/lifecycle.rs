@@ -208,6 +208,21 @@ pub fn put_away(
     Ok(PutAway { file: archived, freed })
 }
 
+/// Moves an archived loop back among the live ones. Until its state says otherwise, the next hook archives it again.
+///
+/// # Errors
+/// If the disk or the lock is not available.
+pub fn take_back(home: &Home, archived: &LoopFile) -> Result<LoopFile> {
+    let held = archived.hold(lock::DEADLINE)?;
+    let loaded = archived.read()?.context("the archived loop is gone")?;
+    let folder = home.loops().join(&loaded.state.loop_id);
+    std::fs::rename(archived.folder(), &folder)
+        .with_context(|| format!("could not take back `{}`", archived.folder().display()))?;
+    atomic::sync_folder(&folder).and_then(|()| atomic::sync_folder(archived.folder()))?;
+    drop(held);
+    Ok(LoopFile::at(folder.join("state.json")))
+}
+
 /// Appends to a loop's journal, even if another process is archiving the loop.
 pub fn note<R: Serialize>(
     home: &Home,

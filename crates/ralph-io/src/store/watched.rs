@@ -1,6 +1,6 @@
 //! What the files looked like that decide whether a loop is held, and what has changed since.
 
-use crate::client;
+use crate::client::plugins;
 use crate::project::{settings, trusted_read};
 use crate::store::atomic;
 use crate::store::lock;
@@ -8,7 +8,6 @@ use crate::store::loop_file::LoopFile;
 use crate::store::second_place::SecondPlace;
 use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
 use ralph_core::protocol::watched::{self, WatchedKind};
-use serde_json::Value;
 use std::fs::{self, Metadata};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -107,46 +106,22 @@ fn keep(place: &SecondPlace, marks: &[Mark]) {
 
 /// The files that decide whether a loop of this project is held.
 fn files(project_root: &Path) -> Vec<(WatchedKind, PathBuf)> {
-    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".claude"));
-    let mut configs: Vec<PathBuf> = client::config_dir().into_iter().chain(home).collect();
-    configs.dedup();
+    let configs = plugins::configs();
     let of_project = project_root.join(".claude");
     let client = configs.iter().chain([&of_project]).map(|folder| folder.join("settings.json"));
     let client = client.chain([of_project.join("settings.local.json")]);
     let mut files: Vec<_> = client.map(|path| (WatchedKind::ClientSettings, path)).collect();
     let ralph = settings::user_file().into_iter().chain([settings::project_file(project_root)]);
     files.extend(ralph.map(|path| (WatchedKind::RalphSettings, path)));
-    let plugins = configs
-        .iter()
-        .flat_map(|folder| installed(folder))
-        .chain(client::plugin_root().map(Into::into));
-    files.extend(
-        plugins.map(|root: PathBuf| (WatchedKind::PluginHooks, root.join("hooks/hooks.json"))),
-    );
+    let of_plugins = plugins::all(project_root).into_iter().flat_map(|plugin| plugin.files());
+    files.extend(of_plugins.map(|path| (WatchedKind::PluginHooks, path)));
+    files.extend(plugins::places(project_root).into_iter().map(|path| (WatchedKind::Loaded, path)));
     let executable = std::env::current_exe().ok();
     let names = HOOK_EXECUTABLES.into_iter().chain([COMMAND_LINE]);
     let executables =
         executable.iter().flat_map(|it| names.clone().map(|name| it.with_file_name(name)));
     files.extend(executables.map(|path| (WatchedKind::Executable, path)));
     files
-}
-
-/// The folders of the plugins that are installed, by the client's own list.
-fn installed(config: &Path) -> Vec<PathBuf> {
-    fn collect(value: &Value, found: &mut Vec<PathBuf>) {
-        match value {
-            Value::Object(members) => {
-                found.extend(members.get("installPath").and_then(Value::as_str).map(PathBuf::from));
-                members.values().for_each(|value| collect(value, found));
-            }
-            Value::Array(items) => items.iter().for_each(|value| collect(value, found)),
-            _ => {}
-        }
-    }
-    let text = bytes(&config.join("plugins/installed_plugins.json")).unwrap_or_default();
-    let mut found = Vec::new();
-    collect(&serde_json::from_slice(&text).unwrap_or_default(), &mut found);
-    found
 }
 
 /// The beginning of a file; `None` if there is none.
@@ -168,12 +143,29 @@ fn stat(kind: WatchedKind, path: &Path) -> String {
             (kind != WatchedKind::Executable).then(|| (about.ctime(), about.ctime_nsec()));
         format!("{file:?}{size}{written:?}{changed:?}")
     };
-    fs::metadata(path).map(told).unwrap_or_default()
+    if kind != WatchedKind::Loaded {
+        return fs::metadata(path).map(told).unwrap_or_default();
+    }
+    let one =
+        |file: &PathBuf| Some(format!("{}{}", file.display(), fs::metadata(file).ok().map(told)?));
+    let all: String = plugins::files_of(path).iter().filter_map(one).collect();
+    if all.is_empty() { all } else { kind.digest(Some(all.as_bytes())) }
 }
 
 fn digest(kind: WatchedKind, path: &Path) -> String {
-    if kind == WatchedKind::Executable {
-        return String::new();
+    match kind {
+        WatchedKind::Executable => String::new(),
+        WatchedKind::Loaded => {
+            let mut all = Vec::new();
+            for file in plugins::files_of(path) {
+                let Some(content) = bytes(&file) else { continue };
+                let counting = plugins::counting(&file, &content);
+                if !counting.is_empty() {
+                    all.extend([file.as_os_str().as_encoded_bytes(), b"\n", &counting].concat());
+                }
+            }
+            kind.digest(Some(&all))
+        }
+        kind => kind.digest(bytes(path).as_deref()),
     }
-    kind.digest(bytes(path).as_deref())
 }

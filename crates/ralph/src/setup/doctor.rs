@@ -10,6 +10,7 @@ mod executables;
 mod firing;
 mod fix;
 mod home;
+mod mods;
 mod orphans;
 pub(crate) mod path;
 mod plugin;
@@ -110,6 +111,7 @@ fn examine(places: &InstallPaths) -> Vec<Check> {
     checks.push(home::check(places.ralph.root()));
     checks.push(elsewhere::check(&places.current));
     checks.push(wall::check(places));
+    checks.push(mods::check(&places.current));
     checks.extend(states::check(&loops));
     checks.extend(orphans::check(&loops, places));
     checks.push(worktrees::check(&loops));

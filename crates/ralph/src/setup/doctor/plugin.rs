@@ -12,8 +12,8 @@ use crate::setup::places::InstallPaths;
 use ralph_core::protocol::registration::Origin;
 use ralph_core::text::plural::counted;
 use ralph_io::client::client_settings::ClientSettings;
+use ralph_io::client::plugins::{in_place, json};
 use ralph_io::project::user_files;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -73,18 +73,6 @@ fn copy(id: &str, plugins: &Path) -> Option<PathBuf> {
     copies.iter().rev().find_map(|copy| user_files::real(Path::new(copy["installPath"].as_str()?)))
 }
 
-/// The plugin's folder inside a marketplace that is a folder.
-fn in_place(id: &str, plugins: &Path) -> Option<PathBuf> {
-    let (name, marketplace) = id.split_once('@')?;
-    let known = json(&plugins.join("known_marketplaces.json"));
-    let source = &known[marketplace]["source"];
-    let is_folder = source["source"] == "directory";
-    let folder = PathBuf::from(source["path"].as_str().filter(|_| is_folder)?);
-    let listed = json(&folder.join(".claude-plugin/marketplace.json"));
-    let entry = listed["plugins"].as_array()?.iter().find(|entry| entry["name"] == name)?;
-    user_files::real(&folder.join(entry["source"].as_str()?))
-}
-
 fn hooks_of(root: &Path) -> Vec<RegisteredHook> {
     let mut hooks = hooks_in(&json(&root.join("hooks/hooks.json")), Origin::Plugin);
     for hook in &mut hooks {
@@ -115,10 +103,4 @@ pub(super) fn check(plugin: &Plugin) -> Check {
     }
     let hooks = counted(plugin.hooks.len(), "hook", "hooks");
     well(NAME, format!("{hooks} in the plugin `{id}` in `{shown}`"))
-}
-
-/// A file's JSON; null if it cannot be read.
-fn json(path: &Path) -> Value {
-    let text = user_files::find(path).ok().and_then(|found| found.text);
-    text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }

@@ -1,0 +1,119 @@
+//! Takes back what a mod of the client has commanded in the user's name.
+//!
+//! No field of an event tells a mod's prompt from a typed one (measured with 2.1.328). The client records who gave it
+//! only after its hooks have answered. So a prompt that was obeyed is remembered, and the next event reads the record.
+
+use crate::active_loop::{self, Bound};
+use crate::hook_runner::HookCall;
+use anyhow::Result;
+use ralph_core::protocol::event::HookEvent;
+use ralph_core::state::{LoopState, Obeyed, PauseCause, Phase, PlanPhase, StateView};
+use ralph_core::text::truncate;
+use ralph_core::transcript::cutoff::Giver;
+use ralph_core::views::messages;
+use ralph_io::store::lifecycle;
+use ralph_io::store::loop_file::LoopFile;
+use ralph_io::{client::transcript, process::clock, store::plan_files};
+use serde_json::Value;
+use std::path::Path;
+
+/// The prompt of this call, as one that is obeyed in this loop now.
+pub(crate) fn obeyed(call: &HookCall, state: &LoopState) -> Option<Obeyed> {
+    let (id, name) = (&call.input.prompt_id, &call.input.command_name);
+    let words = match name.is_empty() {
+        true => call.input.prompt.lines().next().unwrap_or_default().to_owned(),
+        false => format!("/{name} {}", call.input.command_args.lines().next().unwrap_or_default()),
+    };
+    let planning = state.ralplan().map(|plan| plan.phase.clone());
+    let words = truncate::bounded(words.trim(), 60);
+    (!id.is_empty()).then(|| Obeyed { prompt_id: id.clone(), words, planning })
+}
+
+/// Remembers the prompt of this call as one that was obeyed.
+pub(crate) fn remember(call: &HookCall) -> Result<()> {
+    match Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live()) {
+        Some(bound) => bound.update(|state| state.obeyed = obeyed(call, state)).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Looks at who gave the prompt that was obeyed last; true if the state is another one by now.
+pub(crate) fn look<S: StateView>(call: &HookCall, bound: &Bound<S>) -> bool {
+    match bound.state.obeyed() {
+        Some(obeyed) => judged(call, &bound.file, obeyed).unwrap_or_default(),
+        None => false,
+    }
+}
+
+#[inline(never)]
+fn judged(call: &HookCall, file: &LoopFile, obeyed: &Obeyed) -> Result<bool> {
+    let event = &call.input.hook_event_name;
+    let is_prompt = matches!(event, HookEvent::UserPromptSubmit | HookEvent::UserPromptExpansion);
+    if is_prompt && obeyed.prompt_id == call.input.prompt_id {
+        return Ok(false);
+    }
+    match transcript::giver(Path::new(&call.input.transcript_path), &obeyed.prompt_id) {
+        // Its record is there at the latest when its turn ends.
+        None if *event != HookEvent::Stop => Ok(false),
+        None | Some(Giver::User) => {
+            let seen = |state: &mut LoopState| {
+                state.obeyed.take_if(|one| *one == *obeyed && state.phase != Phase::Ended).is_some()
+            };
+            Ok(file.update(seen)?.unwrap_or_default())
+        }
+        Some(Giver::Mod(name)) => take_back(call, file, obeyed, &name),
+    }
+}
+
+fn take_back(call: &HookCall, file: &LoopFile, obeyed: &Obeyed, name: &str) -> Result<bool> {
+    let file = match lifecycle::is_put_away(&call.home, file) {
+        true => lifecycle::take_back(&call.home, file)?,
+        false => file.clone(),
+    };
+    let taken = file.update(|state| {
+        state.obeyed.take_if(|one| *one == *obeyed)?;
+        if obeyed.words.is_empty() {
+            if let Some(turn) = &mut state.turn {
+                turn.typed = false;
+            }
+            return Some((None, state.clone()));
+        }
+        let what = match (&state.phase, state.pause.as_ref().map(|pause| &pause.cause)) {
+            (Phase::Ended, _) => "ended by".to_owned(),
+            (Phase::Paused, Some(PauseCause::Person)) => "paused by".to_owned(),
+            _ => format!("`{}` was given by", obeyed.words),
+        };
+        let what = format!("{what} the mod `{name}`, not by you");
+        undo(state, obeyed.planning.as_ref());
+        state.pause(PauseCause::Mod, &what, clock::now());
+        if let Some(pause) = &mut state.pause {
+            pause.told = !matches!(
+                call.input.hook_event_name,
+                HookEvent::ConfigChange | HookEvent::SessionEnd
+            );
+        }
+        Some((Some(what), state.clone()))
+    })?;
+    let Some((what, state)) = taken.flatten() else { return Ok(true) };
+    lifecycle::bind(&call.home, &file, &state.session_id)?;
+    if let Some(what) = what {
+        lifecycle::point_project_at(&call.home, &file, &state.project_root)?;
+        let _ = plan_files::show_change(&state);
+        active_loop::note(&file, call, &state.position(), "paused", &what, Value::Null);
+        let _ = call.tampered.set(Some(messages::line(&messages::paused(&state))));
+    }
+    Ok(true)
+}
+
+/// Makes a loop that was ended or paused run again, so that it can be paused for the mod.
+fn undo(state: &mut LoopState, planning: Option<&PlanPhase>) {
+    if state.ending.take().is_some() {
+        (state.phase, state.cancelled_by_prompt) = (Phase::Implementation, None);
+        if let (Some(plan), Some(phase)) = (state.ralplan_mut(), planning) {
+            plan.phase = phase.clone();
+        }
+    }
+    if state.pause.as_ref().is_some_and(|pause| pause.cause == PauseCause::Person) {
+        state.resume(clock::now());
+    }
+}
