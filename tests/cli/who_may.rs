@@ -1,7 +1,7 @@
 //! Inside the session of a live loop, some commands are for a person only.
 
 use crate::world::World;
-use ralph_core::guard::human_only::PERSONS_ONLY;
+use ralph_core::guard::human_only::{self, PERSONS_ONLY};
 
 /// The commands that the model may give too, at least in part.
 #[rustfmt::skip]
@@ -86,22 +86,8 @@ fn a_persons_commands_are_refused_and_nothing_changes() {
 fn every_command_of_the_list_that_exists_is_refused() {
     let world = World::new().live_loop("S");
     let mut refused = 0;
-    for (command, _) in PERSONS_ONLY {
-        let words: Vec<&str> = command.split(' ').collect();
-        let help: Vec<&str> = words.iter().copied().chain(["--help"]).collect();
-        if world.ralph(&help).exit != 0 {
-            continue;
-        }
-        let given: Vec<&str> = match command {
-            "task import" => vec!["task", "import", "-"],
-            "checkpoint restore" => vec!["checkpoint", "restore", "1"],
-            "refine restore" => vec!["refine", "restore", "1"],
-            "signal" => vec!["signal", "steer", "x"],
-            "session new" => vec!["session", "new", "x"],
-            "session signal" => vec!["session", "signal", "info", "x"],
-            "session feedback" => vec!["session", "feedback", "new"],
-            _ => words,
-        };
+    for (command, ..) in PERSONS_ONLY {
+        let Some(given) = given(&world, command) else { continue };
         let printed = world.in_session("S", &given, "");
         assert_eq!((printed.exit, printed.stdout.as_str()), (1, ""), "{command}: {printed:?}");
         assert!(printed.stderr.contains("is for a person only"), "{command}: {printed:?}");
@@ -110,10 +96,30 @@ fn every_command_of_the_list_that_exists_is_refused() {
     assert!(refused >= 7, "{refused}");
 }
 
+/// A command of the list with what it needs; `None` if it does not exist.
+fn given<'a>(world: &World, command: &'a str) -> Option<Vec<&'a str>> {
+    let words: Vec<&str> = command.split(' ').collect();
+    // Of a signal, only its kinds know a shared loop.
+    let named = words.iter().copied().filter(|word| *word != "--shared");
+    let help: Vec<&str> = named.chain(["--help"]).collect();
+    (world.ralph(&help).exit == 0).then(|| match command {
+        "task import" => vec!["task", "import", "-"],
+        "checkpoint restore" => vec!["checkpoint", "restore", "1"],
+        "refine restore" => vec!["refine", "restore", "1"],
+        "ralplan adjust" => vec!["ralplan", "adjust", "x"],
+        "signal" => vec!["signal", "steer", "x"],
+        "signal --shared" => vec!["signal", "steer", "x", "--shared"],
+        "session new" => vec!["session", "new", "x"],
+        "session signal" => vec!["session", "signal", "info", "x"],
+        "session feedback" => vec!["session", "feedback", "new"],
+        _ => words,
+    })
+}
+
 /// The guard knows each command, so that it never takes one for the value of an option before it.
 #[test]
 fn every_command_is_in_one_list_of_the_guard() {
-    let persons = PERSONS_ONLY.map(|(command, _)| command);
+    let persons = PERSONS_ONLY.map(|(command, ..)| command);
     let whole = |command: &str| persons.contains(&command) || command == "statusline";
     for command in ralph::cli::command().get_subcommands() {
         let name = command.get_name();
@@ -153,14 +159,45 @@ fn the_work_itself_is_allowed() {
 }
 
 #[test]
-fn a_session_without_a_live_loop_may_say_everything() {
+fn a_session_without_a_live_loop_stops_one_and_continues_none() {
     let world = World::new().live_loop("S");
     world.in_session("OTHER", &["pause"], "").done();
-    world.in_session("OTHER", &["resume"], "").done();
+    let printed = world.in_session("OTHER", &["resume"], "");
+    assert!(printed.exit == 1 && printed.stderr.contains("below a Claude Code client"));
+    world.ralph(&["resume"]).done();
     world.in_session("OTHER", &["cancel"], "").done();
     // Its own loop has ended, too: what is left is a tombstone.
     assert_eq!(world.in_session("S", &["cancel"], "").exit, 1);
     assert!(!world.in_session("S", &["cancel"], "").stderr.contains("person only"));
+}
+
+#[test]
+fn what_a_person_agrees_to_is_refused_below_any_client_and_given_elsewhere() {
+    let world = World::new();
+    world.write("project/.claude/ralph.toml", "max_iterations = 7\n");
+    let mut n_refused = 0;
+    for (command, ..) in PERSONS_ONLY {
+        let is_meant = human_only::is_refused_to_every_model(command);
+        // What begins something would work, or ask the user's own configuration.
+        let given =
+            given(&world, command).filter(|_| is_meant || human_only::stops_or_looks(command));
+        let Some(given) = given else { continue };
+        let below = world.in_session("S", &given, "");
+        let is_refused = below.stderr.contains("runs below a Claude Code client");
+        assert_eq!(is_refused, is_meant, "{command}: {below:?}");
+        let outside = world.ralph(&given).stderr;
+        assert!(!outside.contains("for a person only"), "{command}: {outside}");
+        n_refused += usize::from(is_refused);
+    }
+    assert!(n_refused >= 17, "{n_refused}");
+    world.in_session("S", &["trust", "--yes"], "").check(
+        1,
+        "",
+        "ralph: `ralph trust` is for a person only, and this process runs below a Claude Code client, where the \
+         model may have started it (as may `!`); give it in a terminal outside of any client, or type `/ralph \
+         trust` in the session\n",
+    );
+    assert!(world.ralph(&["trust", "--yes"]).done().stdout.contains("It is trusted"));
 }
 
 #[test]

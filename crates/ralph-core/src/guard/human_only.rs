@@ -1,22 +1,40 @@
 //! Commands that only a person may give, and how they give them without leaving the conversation.
 //!
 //! The commands are refused inside the session of a live loop, whoever runs the shell: there it is
-//! the model that types.
+//! the model that types. Those by which a person agrees to something, or reaches other machines, are
+//! refused below every client.
+
+/// To whose model a command is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusedTo {
+    /// That of a live loop.
+    LoopsModel,
+    /// That of every client, also in a session without a loop.
+    EveryModel,
+}
+
+use RefusedTo::{EveryModel, LoopsModel};
 
 /// Commands for a person only, each with what they type in the session instead. An empty string
 /// means that the command can be given only in another terminal. In a text that is not a command line the first match is
 /// reported, so those of `session` come before `signal`, and `run` comes last. `status --shared` asks the remote, by the
 /// programs that the clone's configuration names.
 #[rustfmt::skip]
-pub const PERSONS_ONLY: [(&str, &str); 35] = [
-    ("start", "/ralph"), ("task import", "/ralph-plan"), ("plan", ""), ("build", ""), ("parallel run", ""),
-    ("share", "/ralph share"), ("status --shared", ""), ("refine once", ""), ("refine loop", ""),
-    ("refine restore", ""), ("refine kill", ""), ("ideate", ""), ("criteria accept", "/ralph accept"),
-    ("accept", "/ralph accept"), ("cancel", "/ralph-cancel"), ("pause", "ralph pause"), ("resume", "/ralph resume"),
-    ("adopt", ""), ("trust", "/ralph trust"), ("session new", ""), ("session signal", ""), ("session feedback", ""),
-    ("session run", ""), ("session --begin", ""), ("signal", "/ralph steer TEXT"), ("watch", ""), ("install", ""),
-    ("uninstall", ""), ("doctor --fix", ""), ("checkpoint restore", ""), ("ralplan run", ""),
-    ("ralplan approve", ""), ("ralplan adjust", ""), ("ralplan discard", ""), ("run", ""),
+pub const PERSONS_ONLY: [(&str, &str, RefusedTo); 41] = [
+    ("start", "/ralph", LoopsModel), ("task import", "/ralph-plan", LoopsModel), ("plan", "", LoopsModel),
+    ("build", "", LoopsModel), ("parallel run", "", LoopsModel), ("share", "/ralph share", EveryModel),
+    ("status --shared", "", LoopsModel), ("refine once", "", LoopsModel), ("refine loop", "", LoopsModel),
+    ("refine restore", "", LoopsModel), ("refine kill", "", LoopsModel), ("ideate", "", LoopsModel),
+    ("criteria accept", "/ralph accept", EveryModel), ("accept", "/ralph accept", EveryModel),
+    ("cancel --shared", "", EveryModel), ("cancel", "/ralph-cancel", LoopsModel), ("pause --shared", "", EveryModel),
+    ("pause", "ralph pause", LoopsModel), ("resume --shared", "", EveryModel), ("resume", "/ralph resume", EveryModel),
+    ("adopt", "", LoopsModel), ("trust --shared", "", EveryModel), ("trust", "/ralph trust", EveryModel),
+    ("session new", "", LoopsModel), ("session signal", "", EveryModel), ("session feedback", "", EveryModel),
+    ("session run", "", LoopsModel), ("session --begin", "", LoopsModel), ("signal --shared", "", EveryModel),
+    ("signal", "/ralph steer TEXT", EveryModel), ("watch", "", LoopsModel), ("install", "", LoopsModel),
+    ("uninstall", "", LoopsModel), ("doctor --fix", "", LoopsModel), ("checkpoint restore", "", LoopsModel),
+    ("ralplan run", "", LoopsModel), ("ralplan approve", "", EveryModel), ("ralplan adjust", "", EveryModel),
+    ("ralplan discard", "", EveryModel), ("run --shared", "", EveryModel), ("run", "", LoopsModel),
 ];
 
 /// Why this command is refused inside the session of a live loop; `None` if it is allowed.
@@ -26,21 +44,27 @@ pub fn refusal(command: &str) -> Option<String> {
 
 /// What a person types in the session instead of this command; `None` if the model may give it.
 pub fn typed(command: &str) -> Option<&'static str> {
-    PERSONS_ONLY.iter().find(|(known, _)| *known == command).map(|(_, typed)| *typed)
+    PERSONS_ONLY.iter().find(|(known, ..)| *known == command).map(|(_, typed, _)| *typed)
+}
+
+/// True if a command is refused below every client.
+pub fn is_refused_to_every_model(command: &str) -> bool {
+    PERSONS_ONLY.iter().any(|(known, _, to)| *known == command && *to == EveryModel)
 }
 
 /// True if a command only stops a loop or looks at it. A process that Ralph cannot place may give it:
 /// it may be the user's new terminal, and a user must always be able to stop a loop.
 pub fn stops_or_looks(command: &str) -> bool {
-    ["cancel", "pause", "watch", "status --shared"].contains(&command)
+    ["cancel", "cancel --shared", "pause", "pause --shared", "watch", "status --shared"]
+        .contains(&command)
 }
 
 /// Commands that start something in a project. If the speaker is unknown, they are refused only
 /// while a loop is live in the same project, so that a timer can start work elsewhere.
 #[rustfmt::skip]
-const BEGINS: [&str; 14] = [
-    "start", "task import", "plan", "run", "build", "parallel run", "share", "refine once", "refine loop", "ideate",
-    "session new", "session run", "ralplan run", "install",
+const BEGINS: [&str; 15] = [
+    "start", "task import", "plan", "run", "run --shared", "build", "parallel run", "share", "refine once", "refine loop",
+    "ideate", "session new", "session run", "ralplan run", "install",
 ];
 
 /// True if a command concerns only the loops of its own project.
@@ -71,13 +95,27 @@ pub fn reason(command: &str, typed: &str) -> String {
     )
 }
 
+/// The reason below a client, where no loop need be live.
+pub fn reason_below_client(command: &str) -> String {
+    let typed = match typed(command) {
+        Some(typed) if typed.starts_with("/ralph ") => {
+            format!(", or type `{typed}` in the session")
+        }
+        _ => String::new(),
+    };
+    format!(
+        "`ralph {command}` is for a person only, and this process runs below a Claude Code client, where \
+         the model may have started it (as may `!`); give it in a terminal outside of any client{typed}"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn each_refusal_says_what_a_person_can_do() {
-        for (command, typed) in PERSONS_ONLY {
+        for (command, typed, _) in PERSONS_ONLY {
             let text = refusal(command).unwrap();
             assert!(text.contains(&format!("`ralph {command}`")), "{text}");
             assert!(text.contains(typed) && text.contains("another terminal"), "{text}");

@@ -2,7 +2,7 @@
 //! itself, but the model is told at once what a person types; and in a text that the client would submit as
 //! theirs.
 
-use crate::guard::human_only::{self, PERSONS_ONLY};
+use crate::guard::human_only::{self, PERSONS_ONLY, RefusedTo};
 use crate::shell::programs::behind_wrappers;
 use crate::shell::{self, Simple};
 
@@ -14,7 +14,7 @@ type RefusedCommand = (&'static str, &'static str);
 fn refused_commands() -> impl Iterator<Item = RefusedCommand> {
     let persons = PERSONS_ONLY
         .into_iter()
-        .map(|(command, _)| command.split_once(' ').unwrap_or((command, "")));
+        .map(|(command, ..)| command.split_once(' ').unwrap_or((command, "")));
     persons.chain([("statusline", "")])
 }
 
@@ -35,13 +35,13 @@ pub(super) fn refused(line: &str) -> Option<String> {
             ("claude", words) => brings_in(words),
             ("ralph", words) => {
                 let plain: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
-                let given = |(command, _): &&(&str, &str)| {
+                let given = |(command, ..): &&(&str, &str, RefusedTo)| {
                     let mut parts = command.split(' ').enumerate();
                     parts.all(|(at, part)| if part.starts_with('-') { words.contains(&part) } else { plain.get(at) == Some(&part) })
                 };
                 // The one that a skill gives for its own session.
                 let is_own = matches!(words, ["start", "--session", _, "-"]);
-                let (command, typed) = PERSONS_ONLY.iter().find(given).filter(|_| !is_own)?;
+                let (command, typed, _) = PERSONS_ONLY.iter().find(given).filter(|_| !is_own)?;
                 let reason = human_only::reason(command, typed);
                 Some(format!("{reason}. You may use `ralph task …` (not `import`) and `ralph status`. Go on with the work."))
             }

@@ -67,11 +67,7 @@ pub fn speaker_among_clients() -> Speaker {
     let Some(table) = ProcessTable::read() else { return Speaker::Unseen };
     let line = line(&table);
     let clients = clients(&table);
-    let is_client =
-        |pid: u32| clients.iter().any(|client| client.pid == pid) || is_client(&table, pid);
-    if speaker::is_below_any_client(&line)
-        || line.processes.iter().skip(1).any(|one| is_client(one.pid))
-    {
+    if is_below(&table, &line) {
         return Speaker::Model;
     }
     // The oldest client: a process older than all clients was started by none of them.
@@ -83,6 +79,17 @@ pub fn speaker_among_clients() -> Speaker {
         true => Speaker::Person,
         false => Speaker::Unseen,
     }
+}
+
+/// True if this command runs below a client, or in its sandbox.
+pub fn is_below_client() -> bool {
+    let Some(table) = ProcessTable::read() else { return client::sandbox::is_inside() };
+    is_below(&table, &line(&table)) || clients_are_hidden()
+}
+
+fn is_below(table: &ProcessTable, line: &ProcessLine) -> bool {
+    speaker::is_below_any_client(line)
+        || line.processes.iter().skip(1).any(|one| is_client(table, one.pid))
 }
 
 /// True if a client of this user works in this folder or below it.
@@ -133,7 +140,7 @@ pub fn is_of_the_prompt() -> bool {
 }
 
 /// The nearest ancestor that is a client.
-pub(crate) fn client_above() -> Option<ClientProcess> {
+pub fn client_above() -> Option<ClientProcess> {
     let table = ProcessTable::read()?;
     let (rows, _) = rows_to_the_top(&table);
     let pids: Vec<u32> = rows.iter().map(|row| row.pid).collect();

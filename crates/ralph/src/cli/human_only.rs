@@ -41,17 +41,29 @@ pub(super) fn check(command: &Command) -> Result<()> {
         _ => {}
     }
     match speaker(&here, name) {
-        Speaker::Person => Ok(()),
-        Speaker::Unplaced(_) if human_only::stops_or_looks(name) => Ok(()),
+        Speaker::Unplaced(names) if !human_only::stops_or_looks(name) => {
+            Err(cannot_place(name, &names))
+        }
+        Speaker::Person | Speaker::Unplaced(_) => check_below_client(name),
         Speaker::Model => Err(refused(Exit::No, refusal)),
-        Speaker::Unplaced(names) => Err(cannot_place(name, &names)),
         Speaker::Unseen => Err(refused(Exit::No, speaker::hidden(name))),
     }
 }
 
-/// Checks the sender of what was typed as every live loop sees it: what is asked for may reach all of
-/// them, and a model can send an event in the name of another session.
+/// Refuses what speaks for the user, below any client.
+fn check_below_client(command: &str) -> Result<()> {
+    match human_only::is_refused_to_every_model(command) && ancestry::is_below_client() {
+        true => Err(refused(Exit::No, human_only::reason_below_client(command))),
+        false => Ok(()),
+    }
+}
+
+/// Checks the sender of what was typed as the client above and every live loop see it: what is asked for
+/// may reach all of them, and a model can send an event in the name of another session.
 fn check_typed(here: &Here) -> Result<()> {
+    if ancestry::client_above().is_some_and(|client| !ancestry::is_from(&client, false)) {
+        return Err(refused(Exit::No, speaker::NOT_FROM_THIS_CLIENT));
+    }
     let unknown = || {
         let why =
             "a loop's state cannot be read, so its client is unknown; `ralph doctor` says more";
@@ -74,7 +86,7 @@ fn check_typed(here: &Here) -> Result<()> {
 pub(super) fn check_key(here: &Here, command: &str) -> Result<()> {
     match speaker(here, command) {
         Speaker::Unplaced(names) => Err(cannot_place(command, &names)),
-        _ => Ok(()),
+        _ => check_below_client(command),
     }
 }
 
@@ -265,7 +277,7 @@ mod tests {
         leaves(&super::super::command(), "", &mut all);
         let is_known = |name: &String| {
             let first_two: Vec<&str> = name.split(' ').take(2).collect();
-            let persons = human_only::PERSONS_ONLY.iter().map(|(known, _)| *known);
+            let persons = human_only::PERSONS_ONLY.iter().map(|(known, ..)| *known);
             let reaches = own_loop::reaches().map(|(known, _)| known);
             let mut known = persons.chain(reaches);
             known.any(|known| known == first_two.join(" ") || known == first_two[0])
