@@ -1,6 +1,9 @@
 //! Mistakes on the command line: one line each, one exit code for each cause, and advice that works.
 
-use crate::world::World;
+use crate::world::{World, start};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// Each cause with commands that meet it in an empty project, and their exit code.
 const CAUSES: [(i32, &str, &[&[&str]]); 5] = [
@@ -88,4 +91,54 @@ fn the_advised_command_exists_and_can_be_followed() {
         }
     }
     assert!(n_advised > 0);
+}
+
+/// Files that a user or a repository names. A pipe that nobody writes to would hold a reader forever.
+#[test]
+fn a_pipe_in_place_of_a_file_holds_nobody_and_is_named() {
+    let named: [(&str, &[&str]); 8] = [
+        ("P", &["run", "--plan", "P"]),
+        ("prd.json", &["run", "--plan", "prd.json"]),
+        ("P", &["run", "-f", "P"]),
+        ("P", &["task", "import", "P"]),
+        ("P", &["refine", "begin", "--plan", "P"]),
+        ("P", &["refine", "prompt", "robot-mode", "--plan", "P"]),
+        (".claude/ralph.toml", &["trust"]),
+        (".claude/ralph.toml", &["start", "x"]),
+    ];
+    // Of the project's own files, what is not there says nothing.
+    let looked_at: [(&str, &[&str]); 4] = [
+        ("package.json", &["start", "x", "--ac", "it=make check"]),
+        ("package.json", &["context"]),
+        ("Cargo.toml", &["context"]),
+        ("README.md", &["context"]),
+    ];
+    for (pipe, line) in named.into_iter().chain(looked_at) {
+        let world = World::new().permissive();
+        std::os::unix::fs::symlink("/bin/sh", world.path("bin/sh")).unwrap();
+        let path = world.path("project").join(pipe);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let mut command = world.command(Path::new(env!("CARGO_BIN_EXE_ralph")), "");
+        let mut child = start(command.args(line));
+        drop(child.stdin.take());
+        let until = Instant::now() + Duration::from_secs(60);
+        while child.try_wait().unwrap().is_none() {
+            if Instant::now() > until {
+                child.kill().unwrap();
+                panic!("ralph {} waits for a pipe", line.join(" "));
+            }
+            std::thread::yield_now();
+        }
+        let said = child.wait_with_output().unwrap();
+        let words = String::from_utf8(said.stderr).unwrap();
+        match named.contains(&(pipe, line)) {
+            true => assert!(
+                !said.status.success() && words.contains("is not a regular file"),
+                "ralph {}: {words}",
+                line.join(" ")
+            ),
+            false => assert!(said.status.success(), "ralph {}: {words}", line.join(" ")),
+        }
+    }
 }

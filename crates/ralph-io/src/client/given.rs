@@ -1,8 +1,8 @@
 //! Reads what the user names on the command line: a file, or standard input.
 
+use crate::project::safe_read;
 use anyhow::{Context, Result, bail};
 use rustix::process::{Signal, getpid, kill_process};
-use std::fs::File;
 use std::io::{BufRead, Read};
 use std::path::Path;
 
@@ -12,11 +12,10 @@ const LARGEST: u64 = 16 << 20;
 /// Reads a text file.
 ///
 /// # Errors
-/// If the file cannot be read, is too large, or is not UTF-8.
+/// If the file is not a regular one, cannot be read, is too large, or is not UTF-8.
 pub fn file(path: &Path) -> Result<String> {
-    let name = path.display();
-    let file = File::open(path).with_context(|| format!("could not open `{name}`"))?;
-    read(file, &format!("`{name}`"))
+    let text = safe_read::text(path, LARGEST)?;
+    text.with_context(|| format!("could not find `{}`", path.display()))
 }
 
 /// Reads standard input to its end.

@@ -2,6 +2,7 @@
 //! criterion lacks.
 
 use crate::process::{portable, table};
+use crate::project::safe_read;
 use anyhow::{Context, Result};
 use ralph_core::project::lacks_script;
 use ralph_core::shell::programs;
@@ -16,6 +17,9 @@ use std::time::{Duration, Instant};
 /// The longest time without the executables during an upgrade with npm, which fetches the new package after
 /// it has removed the old one.
 const UPGRADE: Duration = Duration::from_secs(60);
+
+/// The largest `package.json` that is read.
+const LARGEST_MANIFEST: u64 = 1 << 20;
 
 /// The path of the running executable. During an upgrade, waits for the new one.
 ///
@@ -102,7 +106,8 @@ pub fn cannot_start(command: &str, project_root: &Path) -> Option<String> {
     };
     let missing = programs::needed(command).into_iter().find(|name| !is_there(name));
     missing.map(|name| programs::not_found(&name)).or_else(|| {
-        let manifest = std::fs::read_to_string(project_root.join("package.json")).ok()?;
+        let manifest =
+            safe_read::text(&project_root.join("package.json"), LARGEST_MANIFEST).ok()??;
         lacks_script(command, &manifest)
     })
 }

@@ -195,6 +195,5 @@ fn go_on(args: &Args, here: &Here) -> Result<Exit> {
 
 fn read(file: &Path) -> Result<String> {
     crate::command::exit::must_exist(file)?;
-    std::fs::read_to_string(file)
-        .with_context(|| format!("could not read the task in `{}`", file.display()))
+    given::file(file)
 }
