@@ -193,8 +193,8 @@ fn page() -> String {
         have the one before it as first parent. A chain that does not continue what was read was replaced by force: leave it alone.\n\
         - Schema {SCHEMA} is the present one. Do not interpret a record with a larger number, and add nothing to its chain; the \
         records before it count. In a task's chain this concerns that task, in the ledger the whole loop.\n\
-        - Ignore members that you do not know. A `kind` that you do not know, or a record beyond the bounds below, makes the chain \
-        unreadable, as a newer schema does.\n\
+        - Ignore members that you do not know. A `kind` that you do not know, a record beyond the bounds below, or one that is \
+        no JSON counts as no record, and the next one follows it; the first record of the ledger must be a plan.\n\
         - A push has no result until it is settled: the record is in the chain (it landed), or another record is in its place (it \
         lost), or the reference is unchanged (push the same record again).\n\
         - A claim has expired when the claim and the renewal of its machine stayed unchanged for the plan's `lease_seconds`. Count \

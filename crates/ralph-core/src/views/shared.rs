@@ -251,6 +251,7 @@ impl SharedLoop<'_> {
             ("waiting", with(|it| matches!(it, TaskStanding::Waiting))),
             ("given up", with(|it| matches!(it, TaskStanding::GivenUp))),
             ("unreadable", with(|it| matches!(it, TaskStanding::Unreadable(_)))),
+            ("not read", listed(&self.unread())),
             ("machines", if is_open { self.machines() } else { String::new() }),
             ("criteria", self.criteria()),
             ("branch", self.branch()),
@@ -271,13 +272,17 @@ impl SharedLoop<'_> {
             let (by, why) = (by.unwrap_or_default(), why.unwrap_or_default());
             format!("{} is {}{by}{why}", one_line(&task.id), spaced(word(&standing)))
         }));
-        let of_rows = ["reason", "paused", "criteria", "branch", "messages"];
+        let of_rows = ["reason", "paused", "not read", "criteria", "branch", "messages"];
         let rows = self
             .rows()
             .into_iter()
             .filter(|(label, value)| of_rows.contains(label) && !value.is_empty());
         lines.extend(rows.map(|(label, value)| format!("{label}: {value}")));
         lines
+    }
+
+    fn unread(&self) -> Vec<String> {
+        self.view.unread().iter().map(|one| one_line(one)).collect()
     }
 
     fn machines(&self) -> String {

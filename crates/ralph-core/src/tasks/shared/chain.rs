@@ -1,7 +1,8 @@
 //! Reads the commits of a reference in order, and the chain of a task.
 //!
 //! A chain only grows: a reader that already knows a part of it refuses commits that do not continue
-//! that part, because somebody has then replaced the reference by force.
+//! that part, because somebody has then replaced the reference by force. A malformed record counts as
+//! none: whoever may push could otherwise end the loop for all by one.
 
 use super::record::{Kind, Record, TaskRecord, Unreadable};
 use super::text::{Name, ObjectId, Text};
@@ -40,10 +41,26 @@ impl fmt::Display for ChainError {
 
 impl std::error::Error for ChainError {}
 
+/// The malformed records of a chain.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Skipped {
+    pub count: usize,
+    /// The first of them, with its flaw.
+    pub first: Option<(ObjectId, String)>,
+}
+
+impl Skipped {
+    fn add(&mut self, commit: &Commit, why: String) {
+        self.count += 1;
+        self.first.get_or_insert_with(|| (commit.id.clone(), why));
+    }
+}
+
 /// The records of a chain, oldest first, as far as they continue `ids`. Each record is applied
 /// before the next one is read, so that everything before an error counts.
 pub(super) fn extend<K: Kind>(
     ids: &mut Vec<ObjectId>,
+    skipped: &mut Skipped,
     commits: &[Commit],
     mut apply: impl FnMut(Record<K>, &Commit) -> Result<(), Unreadable>,
 ) -> Result<(), ChainError> {
@@ -51,9 +68,11 @@ pub(super) fn extend<K: Kind>(
         if commit.parent.as_ref() != ids.last() {
             return Err(ChainError::Replaced);
         }
-        Record::parse(&commit.message)
-            .and_then(|record| apply(record, commit))
-            .map_err(ChainError::Unreadable)?;
+        let read = Record::parse(&commit.message).and_then(|record| apply(record, commit));
+        match read {
+            Err(Unreadable::Malformed(why)) => skipped.add(commit, why),
+            read => read.map_err(ChainError::Unreadable)?,
+        }
         ids.push(commit.id.clone());
     }
     Ok(())
@@ -69,6 +88,7 @@ pub struct Chain {
     pub releases: u32,
     /// The last reason for that.
     pub reason: Option<Text>,
+    pub skipped: Skipped,
 }
 
 /// What the chain alone says about the task.
@@ -91,10 +111,10 @@ impl Chain {
     /// Reads the next commits.
     ///
     /// # Errors
-    /// If they do not continue the chain, or one of them cannot be read.
+    /// If they do not continue the chain, or a newer version wrote one of them.
     pub fn extend(&mut self, commits: &[Commit]) -> Result<(), ChainError> {
-        let Chain { ids, state, releases, reason } = self;
-        extend(ids, commits, |record: Record<TaskRecord>, commit| {
+        let Chain { ids, state, releases, reason, skipped } = self;
+        extend(ids, skipped, commits, |record: Record<TaskRecord>, commit| {
             let machine = record.machine;
             match record.kind {
                 TaskRecord::Claim { worker } => *state = ChainState::Claimed { machine, worker },

@@ -120,9 +120,10 @@ impl Remote {
             ledger: Ledger::read(&self.ledger).unwrap(),
             chains: BTreeMap::new(),
             renewals: self.renewals.clone(),
+            strangers: 0,
         };
         for (task, commits) in &self.chains {
-            view.extend_task(task, commits);
+            view.extend_task(task, Some(commits));
         }
         view
     }

@@ -3,7 +3,7 @@
 //! The first verdict about a finish and the first end count. The compare-and-swap keeps a machine
 //! that follows the rules from writing a second one.
 
-use super::chain::{ChainError, Commit, extend};
+use super::chain::{ChainError, Commit, Skipped, extend};
 use super::plan::Plan;
 use super::record::{CriterionReceipt, End, LedgerRecord, Record, Unreadable, Verdict};
 use super::text::{Name, ObjectId, Text};
@@ -40,6 +40,7 @@ pub struct Ledger {
     /// Messages of users, oldest first.
     pub signals: Vec<(SignalKind, Text)>,
     pub end: Option<End>,
+    pub skipped: Skipped,
 }
 
 /// The holder of the integrator's lease.
@@ -55,25 +56,22 @@ impl Ledger {
     /// Reads a ledger from its first commit.
     ///
     /// # Errors
-    /// If it does not begin with a plan, or a record cannot be read.
+    /// If it does not begin with a plan, or a newer version wrote a record.
     pub fn read(commits: &[Commit]) -> Result<Ledger, ChainError> {
         let malformed = |why: &str| ChainError::Unreadable(Unreadable::Malformed(why.to_owned()));
         let (first, others) = commits.split_first().ok_or_else(|| malformed("it is empty"))?;
-        let mut plan = None;
-        let mut ids = Vec::new();
-        extend(&mut ids, std::slice::from_ref(first), |record, _| {
-            match record.kind {
-                LedgerRecord::Plan(read) => plan = Some(*read),
-                _ => return Err(Unreadable::Malformed("the first record is no plan".to_owned())),
-            }
-            Ok(())
-        })?;
-        let (Some(plan), Some(branch)) = (plan, first.work.clone()) else {
-            return Err(malformed("the plan has no second parent"));
+        if first.parent.is_some() {
+            return Err(ChainError::Replaced);
+        }
+        let record = Record::parse(&first.message).map_err(ChainError::Unreadable)?;
+        let LedgerRecord::Plan(plan) = record.kind else {
+            return Err(malformed("the first record is no plan"));
         };
+        let branch =
+            first.work.clone().ok_or_else(|| malformed("the plan has no second parent"))?;
         let mut ledger = Ledger {
-            ids,
-            plan,
+            ids: vec![first.id.clone()],
+            plan: *plan,
             start: branch.clone(),
             branch,
             tree: None,
@@ -87,6 +85,7 @@ impl Ledger {
             pause: None,
             signals: Vec::new(),
             end: None,
+            skipped: Skipped::default(),
         };
         ledger.extend(others)?;
         Ok(ledger)
@@ -95,12 +94,19 @@ impl Ledger {
     /// Reads the next commits.
     ///
     /// # Errors
-    /// If they do not continue the ledger, or one of them cannot be read.
+    /// If they do not continue the ledger, or a newer version wrote one of them.
     pub fn extend(&mut self, commits: &[Commit]) -> Result<(), ChainError> {
         let mut ids = std::mem::take(&mut self.ids);
-        let read = extend(&mut ids, commits, |record, commit| self.apply(record, commit));
-        self.ids = ids;
+        let mut skipped = std::mem::take(&mut self.skipped);
+        let apply = |record: Record<LedgerRecord>, commit: &Commit| self.apply(record, commit);
+        let read = extend(&mut ids, &mut skipped, commits, apply);
+        (self.ids, self.skipped) = (ids, skipped);
         read
+    }
+
+    /// The first record, which has the plan and the commit that the work starts from.
+    pub fn first(&self) -> &ObjectId {
+        &self.ids[0]
     }
 
     /// The newest record. A ledger has at least its plan.

@@ -12,7 +12,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The schema version that this code writes, and the newest that it reads.
+/// The schema version that this code writes, and the newest that it reads. A new kind of record needs a new
+/// one: a record that cannot be read counts as none.
 pub const SCHEMA: u32 = 1;
 
 /// The longest message: a plan with ten thousand tasks is smaller.

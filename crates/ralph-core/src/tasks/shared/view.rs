@@ -2,9 +2,10 @@
 
 use super::chain::{Chain, ChainError, ChainState, Commit};
 use super::ledger::Ledger;
-use super::record::Finish;
+use super::record::{Finish, Unreadable};
 use super::text::{Name, ObjectId, Text};
 use crate::state::{Task, TaskStatus};
+use crate::text::plural::counted;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A shared loop as one machine has read it.
@@ -15,7 +16,12 @@ pub struct View {
     pub chains: BTreeMap<String, Result<Chain, ChainError>>,
     /// The newest renewal of each machine.
     pub renewals: BTreeMap<Name, ObjectId>,
+    /// The number of references of tasks that the plan does not have; they are not read.
+    pub strangers: usize,
 }
+
+/// Why a chain is not read.
+const TOO_MANY: &str = "its records are too many to be read, or another task's";
 
 /// How a task stands.
 #[derive(Debug, PartialEq, Eq)]
@@ -44,14 +50,17 @@ pub enum TaskStanding<'a> {
 impl View {
     /// A loop of which only the ledger has been read.
     pub fn new(ledger: Ledger) -> View {
-        View { ledger, chains: BTreeMap::new(), renewals: BTreeMap::new() }
+        View { ledger, chains: BTreeMap::new(), renewals: BTreeMap::new(), strangers: 0 }
     }
 
-    /// Reads the next commits of a task. A chain that once could not be read is left alone from then
-    /// on.
-    pub fn extend_task(&mut self, task: &str, commits: &[Commit]) {
+    /// Reads the next commits of a task; `None` are too many. A chain that once could not be read is left
+    /// alone from then on.
+    pub fn extend_task(&mut self, task: &str, commits: Option<&[Commit]>) {
         let chain = self.chains.entry(task.to_owned()).or_insert_with(|| Ok(Chain::default()));
-        let read = chain.as_mut().map(|known| known.extend(commits));
+        let read = chain.as_mut().map(|known| match commits {
+            Some(commits) => known.extend(commits),
+            None => Err(ChainError::Unreadable(Unreadable::Malformed(TOO_MANY.to_owned()))),
+        });
         if let Ok(Err(error)) = read {
             *chain = Err(error);
         }
@@ -100,6 +109,26 @@ impl View {
         } else {
             TaskStanding::Waiting
         }
+    }
+
+    /// What was not read, and why, in sentences; none for a loop that only Ralph has written.
+    pub fn unread(&self) -> Vec<String> {
+        let of_tasks = self.chains.iter().filter_map(|(task, chain)| {
+            chain.as_ref().ok().map(|chain| (format!("task {task}"), &chain.skipped))
+        });
+        let mut all = vec![("the ledger".to_owned(), &self.ledger.skipped)];
+        all.extend(of_tasks);
+        let skipped = all.into_iter().filter_map(|(of, skipped)| {
+            let (id, why) = skipped.first.as_ref()?;
+            let n = counted(skipped.count, "record", "records");
+            Some(format!("{n} of {of} skipped, the first {id:.10}: {why}"))
+        });
+        let mut unread: Vec<String> = skipped.collect();
+        if self.strangers > 0 {
+            let n = counted(self.strangers, "reference", "references");
+            unread.push(format!("{n} of tasks that the plan does not have not read"));
+        }
+        unread
     }
 
     /// The tip of a task's chain, which the next record of the task expects.

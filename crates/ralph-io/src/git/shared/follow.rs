@@ -5,6 +5,7 @@ use anyhow::{Context, Result, bail};
 use ralph_core::tasks::shared::ledger::Ledger;
 use ralph_core::tasks::shared::names::Reference;
 use ralph_core::tasks::shared::view::View;
+use std::collections::HashSet;
 
 /// A reader that remembers what it has read.
 #[derive(Debug)]
@@ -55,20 +56,32 @@ impl Follower {
             }
             None => View::new(Ledger::read(&commits).with_context(error)?),
         };
+        let plan = view.ledger.plan.task_graph.iter().map(|task| task.id.clone());
+        let plan: HashSet<String> = plan.collect();
+        let (mut tasks, mut wanted) = (Vec::new(), Vec::new());
+        view.strangers = 0;
         for (name, tip) in references {
+            let reference = self.records.space().parse(name);
+            let is_stranger =
+                matches!(&reference, Some(Reference::Task(task)) if !plan.contains(task));
+            view.strangers += usize::from(is_stranger);
             let seen = self.seen.references.get(name);
-            if seen == Some(tip) {
+            if is_stranger || seen == Some(tip) {
                 continue;
             }
-            match self.records.space().parse(name) {
+            match reference {
                 Some(Reference::Task(task)) => {
-                    view.extend_task(&task, &self.records.chain(seen, tip)?);
+                    tasks.push(task);
+                    wanted.push((seen, tip));
                 }
                 Some(Reference::Machine(machine)) => {
                     view.renewals.insert(machine, tip.clone());
                 }
                 Some(Reference::Ledger) | None => {}
             }
+        }
+        for (task, commits) in tasks.iter().zip(self.records.chains(&wanted)?) {
+            view.extend_task(task, commits.as_deref());
         }
         self.seen = now;
         Ok(self.view.insert(view))

@@ -1,5 +1,6 @@
 //! Where a clone keeps what it knows of a shared loop: below `$RALPH_HOME`, apart from the clone.
 
+use super::read::TOO_MANY;
 use super::{Records, SharedRepository};
 use crate::process::random;
 use crate::project::{identity, settings, user_files};
@@ -163,12 +164,14 @@ pub fn found(home: &Home, root: &Path, remote: &str) -> Result<Vec<FoundLedger>>
         .map(|(at, below)| format!("+{below}*/ledger:refs/found/{at}/*"))
         .collect();
     repository.fetch_as(&refspecs)?;
+    let listed = repository.list("refs/found/")?;
+    let tips: Vec<_> = listed.iter().map(|(_, tip)| (None, tip)).collect();
     let mut all = Vec::new();
-    for (name, tip) in repository.list("refs/found/")? {
+    for ((name, _), commits) in listed.iter().zip(repository.chains(&tips)?) {
         let rest = name.trim_start_matches("refs/found/");
         let Some((at, id)) = rest.split_once('/') else { continue };
         let Ok(id) = Name::try_from(id.to_owned()) else { continue };
-        let read = || Ok(Ledger::read(&repository.chain(None, &tip)?)?);
+        let read = || Ok(Ledger::read(&commits.context(TOO_MANY)?)?);
         all.push(FoundLedger { space: space(&id, usize::from(at == "1")), ledger: read() });
     }
     all.sort_by(|one, other| one.space.loop_id().cmp(other.space.loop_id()));

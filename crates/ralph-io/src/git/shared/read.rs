@@ -2,12 +2,21 @@
 
 use super::{BEGINNINGS, BRANCH, OWN, PENDING, local, object};
 use crate::git;
+use crate::git::scratch;
 use anyhow::{Result, bail};
 use ralph_core::tasks::shared::chain::Commit;
 use ralph_core::tasks::shared::names::Namespace;
 use ralph_core::tasks::shared::text::ObjectId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The most records that are read at once: more than ten thousand tasks have.
+const MOST_RECORDS: usize = 100_000;
+
+/// Why a chain is not read.
+pub(super) const TOO_MANY: &str = "there are more than 100,000 records, which are not read";
 
 /// The references of a private repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -69,9 +78,57 @@ impl Records {
     /// # Errors
     /// If git fails.
     pub fn chain(&self, seen: Option<&ObjectId>, tip: &ObjectId) -> Result<Vec<Commit>> {
-        let mut options = vec!["--reverse".to_owned(), tip.to_string()];
-        options.extend(seen.map(|seen| format!("^{seen}")));
-        self.log(&options)
+        match self.chains(&[(seen, tip)])?.pop().flatten() {
+            Some(chain) => Ok(chain),
+            None => bail!(TOO_MANY),
+        }
+    }
+
+    /// The commits of several chains, each after the one that was seen last, with one call of git. A chain is
+    /// `None` if not all of it was read: together they have more than [`MOST_RECORDS`] commits, or
+    /// one of its commits is another chain's.
+    ///
+    /// # Errors
+    /// If git fails.
+    pub fn chains(
+        &self,
+        wanted: &[(Option<&ObjectId>, &ObjectId)],
+    ) -> Result<Vec<Option<Vec<Commit>>>> {
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut orders = scratch::nameless_file()?;
+        for (seen, tip) in wanted {
+            writeln!(orders, "{tip}")?;
+            if let Some(seen) = seen {
+                writeln!(orders, "^{seen}")?;
+            }
+        }
+        orders.rewind()?;
+        let mut command = self.command_to_log();
+        command.arg(format!("--max-count={MOST_RECORDS}")).arg("--stdin").stdin(orders);
+        let read = commits(&git::output(&mut command)?)?;
+        let is_cut = read.len() + 1 >= MOST_RECORDS;
+        let mut known: HashMap<ObjectId, Option<Commit>> =
+            read.into_iter().map(|one| (one.id.clone(), Some(one))).collect();
+        let chain = |(seen, tip): &(Option<&ObjectId>, &ObjectId)| {
+            let (mut chain, mut next) = (Vec::new(), Some((*tip).clone()));
+            while let Some(id) = next.filter(|id| Some(id) != *seen) {
+                match known.get_mut(&id).map(Option::take) {
+                    Some(commit) => {
+                        let commit = commit?;
+                        next = commit.parent.clone();
+                        chain.push(commit);
+                    }
+                    None if is_cut => return None,
+                    // Behind what was seen: the chain was replaced.
+                    None => break,
+                }
+            }
+            chain.reverse();
+            Some(chain)
+        };
+        Ok(wanted.iter().map(chain).collect())
     }
 
     /// The tree id of a commit's work.
@@ -96,12 +153,13 @@ impl Records {
     }
 
     fn log(&self, options: &[String]) -> Result<Vec<Commit>> {
+        commits(&git::output(self.command_to_log().args(options).arg("--"))?)
+    }
+
+    fn command_to_log(&self) -> Command {
         let mut command = local(&self.folder);
         command.args(["log", "-z", "--first-parent", "--no-color", "--format=%H %P%n%B"]);
-        let printed = git::output(command.args(options).arg("--"))?;
-        let commits = printed.split(|byte| *byte == 0).filter(|one| !one.is_empty());
-        let commits = commits.map(|one| commit(&String::from_utf8_lossy(one)));
-        commits.filter(|read| !read.as_ref().is_ok_and(|it| is_beginning(&it.id))).collect()
+        command
     }
 
     /// True if the commit `whole` is `part` or descends from it.
@@ -140,6 +198,13 @@ impl Records {
 
 fn is_beginning(id: &ObjectId) -> bool {
     BEGINNINGS.contains(&id.as_str())
+}
+
+/// The records that git has printed.
+fn commits(printed: &[u8]) -> Result<Vec<Commit>> {
+    let commits = printed.split(|byte| *byte == 0).filter(|one| !one.is_empty());
+    let commits = commits.map(|one| commit(&String::from_utf8_lossy(one)));
+    commits.filter(|read| !read.as_ref().is_ok_and(|it| is_beginning(&it.id))).collect()
 }
 
 /// `<id> <parents>`, then the message.

@@ -163,6 +163,28 @@ fn a_chain_is_read_after_what_was_seen_with_the_work_and_the_message() {
 }
 
 #[test]
+fn several_chains_are_read_at_once_each_after_what_was_seen_of_it() {
+    let remote = Remote::new();
+    let a = remote.machine("a");
+    let one = a.store(&claim("a", None)).unwrap();
+    let (next, fork) = (claim("a", Some(&one)), claim("b", Some(&one)));
+    let (next, fork) = (a.store(&next).unwrap(), a.store(&fork).unwrap());
+    let two = a.store(&claim("b", None)).unwrap();
+    let read = |wanted: &[(Option<&ObjectId>, &ObjectId)]| {
+        let chains = a.chains(wanted).unwrap().into_iter();
+        let ids = |chain: Vec<Commit>| chain.into_iter().map(|one| one.id).collect::<Vec<_>>();
+        chains.map(|chain| chain.map(ids)).collect::<Vec<_>>()
+    };
+    let all = [Some(vec![one.clone(), next.clone()]), Some(vec![two.clone()])];
+    assert_eq!(read(&[(None, &next), (None, &two)]), all);
+    let rest = [Some(vec![next.clone()]), Some(vec![two.clone()]), None];
+    let wanted = [(Some(&one), &next), (None, &two), (None, &two)];
+    assert_eq!(read(&wanted), rest, "a record of another chain");
+    assert_eq!(read(&[(Some(&next), &fork)]), [Some(vec![fork])], "replaced by force");
+    assert_eq!(read(&[(Some(&next), &one)]), [Some(vec![])]);
+}
+
+#[test]
 fn one_push_carries_several_updates_and_each_is_decided_alone() {
     let remote = Remote::new();
     let (a, taken, record) = remote.claimed();

@@ -342,7 +342,12 @@ impl SharedRun<'_> {
 
     /// Shows what the machines have done since the last look.
     fn tell_news(&self, before: Option<View>) {
-        let (Some(before), Some(known)) = (before, &self.known) else { return };
+        let Some(known) = &self.known else { return };
+        let told = before.as_ref().map(View::unread).unwrap_or_default();
+        for one in known.view.unread().iter().filter(|one| !told.contains(one)) {
+            self.tell("unread", one);
+        }
+        let Some(before) = before else { return };
         let (before, now) = (&before.ledger, &known.view.ledger);
         let merged: Vec<&str> = now.merged.difference(&before.merged).map(String::as_str).collect();
         if !merged.is_empty() {

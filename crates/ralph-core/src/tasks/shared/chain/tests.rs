@@ -79,9 +79,19 @@ fn a_chain_stops_at_a_record_that_cannot_be_read() {
 }
 
 #[test]
-fn a_finish_without_work_cannot_be_read() {
+fn a_malformed_record_counts_as_none_and_is_named() {
     let mut remote = Remote::new("T-1");
     remote.finish("T-1", "a");
-    remote.chains.get_mut("T-1").unwrap()[1].work = None;
-    assert!(matches!(chain(&remote), Err(ChainError::Unreadable(Unreadable::Malformed(_)))));
+    let finish = &mut remote.chains.get_mut("T-1").unwrap()[1];
+    finish.work = None;
+    let flaw = (finish.id.clone(), "a finish has no second parent".to_owned());
+    let read = chain(&remote).unwrap();
+    assert_eq!(read.state, ChainState::Claimed { machine: name("a"), worker: name("1") });
+    assert_eq!(read.skipped, Skipped { count: 1, first: Some(flaw.clone()) });
+    let again = remote.task("T-1", "a", TaskRecord::Finish);
+    remote.task("T-1", "b", TaskRecord::Finish);
+    remote.chains.get_mut("T-1").unwrap()[3].message = "no record".to_owned();
+    let read = chain(&remote).unwrap();
+    assert!(matches!(read.state, ChainState::Finished { finish: is, .. } if is == again));
+    assert_eq!(read.skipped, Skipped { count: 2, first: Some(flaw) });
 }

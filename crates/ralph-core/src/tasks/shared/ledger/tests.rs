@@ -89,6 +89,26 @@ fn a_loop_pauses_continues_and_ends_once() {
 }
 
 #[test]
+fn a_malformed_record_ends_no_ledger_and_is_named() {
+    let mut remote = Remote::new("T-1");
+    let pause = LedgerRecord::Pause { reason: reason("x") };
+    let bad = remote.ledger("a", pause.clone());
+    remote.ledger[1].message = "Pause by a\n\n{}\n".to_owned();
+    let mut ledger = read(&remote);
+    assert_eq!((ledger.tip(), &ledger.pause), (Some(&bad), &None));
+    remote.ledger("b", pause);
+    ledger.extend(&remote.ledger[2..]).unwrap();
+    assert_eq!(ledger, read(&remote));
+    assert_eq!(ledger.pause, Some(reason("x")));
+    let unread = remote.view().unread();
+    let says =
+        format!("1 record of the ledger skipped, the first {bad:.10}: missing field `schema`");
+    assert!(unread.len() == 1 && unread[0].starts_with(&says), "{unread:?}");
+    remote.ledger.remove(0);
+    assert!(Ledger::read(&remote.ledger).is_err(), "without a plan there is no loop");
+}
+
+#[test]
 fn a_ledger_is_read_in_parts_and_stops_at_a_newer_record() {
     let mut remote = Remote::new("T-1");
     let finish = remote.finish("T-1", "a");
