@@ -192,6 +192,12 @@ fn a_share_that_was_killed_is_completed_by_the_same_command() {
     let archived = fs::read_dir(world.path("ralph/archive")).unwrap().next().unwrap().unwrap();
     fs::remove_dir_all(archived.path()).unwrap();
     copy(&kept, &planned);
+    // What was shared starts from other files than this machine has now.
+    world.write("project/file", "1\n");
+    git(world, &["commit", "-qam", "second"]);
+    let printed = world.ralph(&["share"]);
+    assert!(printed.exit == 1 && printed.stderr.contains("has other files than"), "{printed:?}");
+    git(world, &["reset", "-q", "--hard", "HEAD~1"]);
     let second = world.ralph(&["share"]).done();
     assert_eq!(digest(&first), digest(&second));
     assert_eq!(team.records(&id), 1);
@@ -230,6 +236,125 @@ fn another_plan_under_the_same_id_is_refused() {
          the shared one: `ralph share --clean --loop [LOOP]`\n",
     );
     assert_eq!(world.loop_ids(), [id]);
+}
+
+/// Replaces the ledger on the remote by one with the same plan that starts from another commit.
+fn replace_ledger(team: &Team, id: &str) {
+    let world = &team.machines[0];
+    let url = team.url();
+    let url = url.to_str().unwrap();
+    let ledger = format!("refs/ralph/shared/{id}/ledger");
+    world.write("project/file", "planted\n");
+    git(world, &["commit", "-qam", "planted"]);
+    let planted = git(world, &["rev-parse", "HEAD"]).trim().to_owned();
+    git(world, &["reset", "-q", "--hard", "HEAD~1"]);
+    let message = in_repository(world, id, &["log", "-1", "--format=%B", &ledger]);
+    let tree = in_repository(world, id, &["rev-parse", &format!("{ledger}^{{tree}}")]);
+    let first = in_repository(world, id, &["rev-parse", &format!("{ledger}^")]);
+    let forged = ["commit-tree", &tree, "-m", &message, "-p", &first, "-p", &planted];
+    let forged = in_repository(world, id, &forged);
+    in_repository(world, id, &["push", "-q", "--force", url, &format!("{forged}:{ledger}")]);
+}
+
+#[test]
+fn a_ledger_that_was_replaced_with_another_start_is_followed_by_nobody_until_trusted_again() {
+    let (team, id) = Team::sharing(2);
+    let [first, second] = &team.machines[..] else { panic!() };
+    let before = digest_of(first);
+    second.ralph(&["trust", "--shared", "--digest", &before]).done();
+    replace_ledger(&team, &id);
+    assert_ne!(digest_of(second), before, "the digest covers the tree of the commit");
+    for world in [first, second] {
+        let printed = world.ralph(&["run", "--shared"]);
+        let says =
+            format!("somebody replaced the ledger of shared loop {id} after you had trusted it");
+        assert!(
+            printed.exit == 1 && printed.stderr.replace("[LOOP]", &id).contains(&says),
+            "{printed:?}"
+        );
+        assert!(printed.stderr.contains("`ralph trust --shared "), "{printed:?}");
+        assert!(
+            unwrapped(&world.ralph(&["status", "--shared"]).done())
+                .contains("somebody replaced the ledger")
+        );
+        let printed = world.ralph(&["trust", "--shared", "--digest", &before]);
+        assert!(printed.exit == 1 && printed.stderr.contains("has another digest"), "{printed:?}");
+    }
+    let told = second.ralph(&["trust", "--shared", "--yes"]).done();
+    assert!(told.stderr.contains("somebody replaced the ledger"), "{told:?}");
+    assert!(told.stdout.contains(", from commit "), "{told:?}");
+    let printed = second.ralph(&["run", "--shared"]);
+    assert!(!printed.stderr.contains("trust"), "{printed:?}");
+}
+
+/// What was printed, in one line.
+fn unwrapped(printed: &Printed) -> String {
+    printed.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn digest_of(world: &World) -> String {
+    world.ralph(&["status", "--shared", "--json"]).done().json()["digest"].as_str().unwrap().into()
+}
+
+#[test]
+fn the_trust_of_an_earlier_version_is_named_and_given_again() {
+    let (team, id) = Team::sharing(1);
+    let world = &team.machines[0];
+    // As such a version left it: no first record, and the digest of the plan alone.
+    let folder = repository(world, &id).parent().unwrap().to_owned();
+    fs::remove_file(folder.join("first")).unwrap();
+    let message = team.tip(&id);
+    let record: Value = serde_json::from_str(message.split_once("\n\n").unwrap().1).unwrap();
+    let mut plan: ralph_core::tasks::shared::plan::Plan = serde_json::from_value(record).unwrap();
+    plan.attempts = 3;
+    let trust = fs::read_dir(world.path("ralph/trust")).unwrap().next().unwrap().unwrap().path();
+    fs::write(trust, ralph_core::text::hex::sha256(plan.former_digest())).unwrap();
+    let printed = world.ralph(&["run", "--shared"]);
+    let says = "with an earlier version of Ralph, without the commit that it starts from; `ralph trust --shared";
+    assert!(printed.exit == 1 && printed.stderr.contains(says), "{printed:?}");
+    world.ralph(&["trust", "--shared", "--yes"]).done();
+    let printed = world.ralph(&["run", "--shared"]);
+    assert!(!printed.stderr.contains("trust"), "{printed:?}");
+}
+
+/// A remote with 30,000 references of tasks that the plan does not have, and a malformed record in its ledger.
+#[test]
+fn a_malformed_record_and_very_many_references_stop_nobody_and_are_named() {
+    let (team, id) = Team::sharing(2);
+    let [first, second] = &team.machines[..] else { panic!() };
+    let url = team.url();
+    let url = url.to_str().unwrap();
+    let ledger = format!("refs/ralph/shared/{id}/ledger");
+    let tip = in_repository(first, &id, &["rev-parse", &ledger]);
+    let tree = in_repository(first, &id, &["rev-parse", &format!("{ledger}^{{tree}}")]);
+    let bad = in_repository(first, &id, &["commit-tree", &tree, "-m", "x", "-p", &tip]);
+    in_repository(first, &id, &["push", "-q", url, &format!("{bad}:{ledger}")]);
+    let mut packed = fs::read_to_string(team.url().join("packed-refs")).unwrap_or_default();
+    for n in 0..30_000 {
+        packed.push_str(&format!("{tip} refs/ralph/shared/{id}/t/x{n:05}\n"));
+    }
+    fs::write(team.url().join("packed-refs"), packed).unwrap();
+    // Each start of git leaves a line.
+    let real = fs::read_link(second.path("bin/git")).unwrap();
+    fs::remove_file(second.path("bin/git")).unwrap();
+    let counter = second.path("starts");
+    let script =
+        format!("#!/bin/sh\necho >>'{}'\nexec '{}' \"$@\"\n", counter.display(), real.display());
+    let script = second.write("bin/git", &script);
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+    second.ralph(&["trust", "--shared", "--yes"]).done();
+    let status = unwrapped(&second.ralph(&["status", "--shared"]).done());
+    let says = format!("1 record of the ledger skipped, the first {}: it has no JSON", &bad[..10]);
+    assert!(status.contains(&says), "{status}");
+    let says = "30,000 references of tasks that the plan does not have not read";
+    assert!(status.contains(says), "{status}");
+    let document = second.ralph(&["status", "--shared", "--json"]).done().json();
+    assert_eq!(document["unread"].as_array().unwrap().len(), 2, "{document}");
+    let starts = fs::read_to_string(counter).unwrap().lines().count();
+    assert!((10..200).contains(&starts), "{starts}");
+    second.ralph(&["pause", "--shared"]).done();
+    second.ralph(&["cancel", "--shared"]).done();
+    assert!(first.ralph(&["status", "--shared"]).done().stdout.contains("cancelled"));
 }
 
 #[test]
@@ -362,8 +487,9 @@ fn a_plan_is_shown_and_trusted_by_its_digest() {
     assert!(printed.stdout.ends_with("The plan is trusted already.\n"), "{printed:?}");
 
     let printed = second.ralph(&["trust", "--shared"]);
+    let start = git(first, &["rev-parse", "HEAD"]);
     let shown = format!(
-        "loop {id}, shared through `origin`\n\n\
+        "loop {id}, shared through `origin`, from commit {start:.10}\n\n\
          goal:\n  write both files\n\
          criteria:\n  AC-1  test -f T-2\n\
          2 tasks, each with the commands that it has to pass:\n\

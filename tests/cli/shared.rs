@@ -71,11 +71,12 @@ impl Scene {
         let home = Home::at(self.machines[0].path("ralph"));
         let ledgers = found(&home, &self.machines[0].path("project"), "origin").unwrap();
         self.loop_id = ledgers[0].space.loop_id().to_string();
-        let digest = ledgers[0].ledger.as_ref().unwrap().plan.digest();
         for at in 1..self.machines.len() {
             let home = Home::at(self.machines[at].path("ralph"));
             home.prepare().unwrap();
-            self.place(at).trust(&home, &digest).unwrap();
+            let place = self.place(at);
+            let ledger = place.read().unwrap().ledger;
+            place.trust(&home, &ledger, &place.digest(&ledger).unwrap()).unwrap();
         }
     }
 

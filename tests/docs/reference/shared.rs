@@ -91,7 +91,7 @@ fn of_ledger(kind: &LedgerRecord) -> &'static str {
     match kind {
         LedgerRecord::Plan(_) => {
             "The first record, and no other. The second parent is the commit that the work starts from. \
-             `ralph trust` asks about the plan's digest: the SHA-256 of the members after `kind`, as one line of JSON."
+             `ralph trust` asks about the plan's digest: the SHA-256 of the members after `kind`, as one line of JSON, a line feed, and the id of that commit's tree."
         }
         LedgerRecord::Integrator { .. } => {
             "Takes or renews the integrator's lease. 0 seconds give it back, if the holder writes them."

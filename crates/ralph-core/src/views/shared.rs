@@ -36,8 +36,11 @@ pub struct SharedLoop<'a> {
     pub remote: &'a str,
     pub view: &'a View,
     pub branch: BranchStanding,
-    /// True if the user of this clone trusts the plan.
+    pub digest: String,
+    /// True if the user of this clone trusts the loop with this digest.
     pub is_trusted: bool,
+    /// The record with which the ledger began when they trusted it, if it begins with another one now.
+    pub replaced: Option<ObjectId>,
 }
 
 /// How the branch on the remote compares with the work that the ledger says was proven.
@@ -92,7 +95,7 @@ fn option(remote: &str) -> String {
 }
 
 /// What a user reads before they trust a plan.
-pub fn plan(plan: &Plan) -> String {
+pub fn plan(plan: &Plan, digest: &str) -> String {
     let mut text = format!("goal:\n{}", indented(&bounded(&plan.prompt, LONGEST_PROMPT)));
     if !plan.context_report.is_empty() {
         let report = bounded(&plan.context_report, LONGEST_PROMPT);
@@ -120,8 +123,16 @@ pub fn plan(plan: &Plan) -> String {
     bounds.extend(limits.max_cost.map(|most| format!("${most}")));
     bounds
         .push(format!("{} for each task", counted(plan.attempts as usize, "attempt", "attempts")));
-    text.push_str(&format!("\nlimits: {}\ndigest: {}", bounds.join(", "), plan.digest()));
+    text.push_str(&format!("\nlimits: {}\ndigest: {digest}", bounds.join(", ")));
     text
+}
+
+/// What the user is told of a ledger that began with another record when they trusted it.
+pub fn replaced(loop_id: &Name, before: &ObjectId) -> String {
+    format!(
+        "somebody replaced the ledger of shared loop {loop_id} after you had trusted it: it began with record \
+         {before:.10}; compare it with another clone"
+    )
 }
 
 /// What acts on a terminal is shown, line ends as well: nothing stands apart from its label.
@@ -358,8 +369,12 @@ impl SharedLoop<'_> {
     }
 
     fn trust(&self) -> String {
-        let digest = self.view.ledger.plan.digest();
-        let is = if self.is_trusted { "trusted" } else { "not trusted" };
+        let digest = &self.digest;
+        let is = match (&self.replaced, self.is_trusted) {
+            (Some(before), _) => return replaced(self.space.loop_id(), before),
+            (None, true) => "trusted",
+            (None, false) => "not trusted",
+        };
         format!("{is} on this clone, digest {digest}")
     }
 
@@ -411,9 +426,10 @@ impl SharedLoop<'_> {
             "pause": ledger.pause,
             "ending": ledger.end,
             "prompt": ledger.plan.prompt,
-            "digest": ledger.plan.digest(),
+            "digest": self.digest,
             "trusted": self.is_trusted,
             "tasks": tasks.collect::<Vec<_>>(),
+            "unread": self.view.unread(),
             "machines": machines.iter().map(|(name, claims)| json!({
                 "name": name, "claims": claims, "integrates": integrator == Some(*name),
             })).collect::<Vec<_>>(),

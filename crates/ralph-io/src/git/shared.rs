@@ -16,7 +16,7 @@ mod read;
 
 pub use exchange::{BranchUpdate, Exchange, ExchangeReport, Sent};
 pub use follow::Follower;
-pub use place::{FoundLedger, KnownLoop, SharedPlace, found, known};
+pub use place::{FoundLedger, KnownLoop, SharedPlace, Trusted, found, known};
 pub use push::{PushReport, StatusLine, Update};
 pub use read::{Records, Snapshot};
 

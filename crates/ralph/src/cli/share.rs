@@ -69,8 +69,8 @@ fn share(here: &Here, args: &Args) -> Result<Exit> {
         }
     };
     // Another clone may have shared it at the same time, or an earlier call that was killed.
-    let agreed = place.read()?.ledger.plan;
-    if plan != agreed {
+    let ledger = place.read()?.ledger;
+    if plan != ledger.plan {
         let message = format!(
             "`{}` has another plan for loop {id}; plan the work as a new loop, or delete the shared \
              one: `{}`",
@@ -79,10 +79,20 @@ fn share(here: &Here, args: &Args) -> Result<Exit> {
         );
         return Err(refused(Exit::No, message));
     }
-    let digest = agreed.digest();
-    place.trust(&here.home, &digest)?;
+    let digest = place.digest(&ledger)?;
+    if plan.digest(&place.records().tree(&start)?) != digest {
+        let message = format!(
+            "`{}` has loop {id} from commit {:.10}, which has other files than {start:.10}; check that one \
+             out and type the command again, or delete the shared loop: `{}`",
+            args.remote,
+            ledger.start,
+            shared::clean(&id, &args.remote)
+        );
+        return Err(refused(Exit::No, message));
+    }
+    place.trust(&here.home, &ledger, &digest)?;
     put_away(here, &planned, &place)?;
-    screen::print(&screen::visible_lines(&shared_text(&place, &agreed, &digest)))?;
+    screen::print(&screen::visible_lines(&shared_text(&place, &plan, &digest)))?;
     Ok(Exit::Done)
 }
 

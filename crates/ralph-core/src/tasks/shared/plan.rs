@@ -5,6 +5,7 @@
 
 use super::names::{LONGEST_COMPONENT, component};
 use super::record::LONGEST_LEASE;
+use super::text::ObjectId;
 use crate::state::{Criterion, Frozen, Limits, LoopState, Task, TaskStatus};
 use crate::tasks::graph;
 use crate::tasks::plan::{criteria_problems, unclaimed, unverified};
@@ -61,9 +62,19 @@ impl Plan {
         plan
     }
 
-    /// What `ralph trust` confirms before a machine runs a command of the plan.
-    pub fn digest(&self) -> String {
-        hex::sha256(serde_json::to_string(self).unwrap_or_default())
+    /// What `ralph trust` confirms before a machine runs a command of the plan: the plan, and the tree of
+    /// the commit that the work starts from.
+    pub fn digest(&self, start: &ObjectId) -> String {
+        hex::sha256(format!("{}\n{start}", self.text()))
+    }
+
+    /// The digest of earlier versions, which did not cover that tree.
+    pub fn former_digest(&self) -> String {
+        hex::sha256(self.text())
+    }
+
+    fn text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     /// Why the plan cannot be shared, or was not written by Ralph.
@@ -105,7 +116,7 @@ impl Plan {
 mod tests {
     use super::*;
     use crate::state::Receipt;
-    use crate::tasks::shared::fixture::plan;
+    use crate::tasks::shared::fixture::{id, plan};
     use jiff::Timestamp;
 
     #[track_caller]
@@ -149,14 +160,16 @@ mod tests {
         assert!(!text.contains("SECRET") && !text.contains("laptop"), "{text}");
         let agreed_later = Frozen { at: Some(Timestamp::MAX), ..Frozen::default() };
         state.frozen = Some(agreed_later);
-        assert_eq!(Plan::of(&state, LEASE_SECONDS).digest(), plan.digest());
+        assert_eq!(Plan::of(&state, LEASE_SECONDS).former_digest(), plan.former_digest());
     }
 
     #[test]
-    fn any_change_of_the_plan_changes_its_digest() {
+    fn any_change_of_the_plan_or_of_what_it_starts_from_changes_its_digest() {
         let (plan, mut other) = (plan("T-1"), plan("T-1"));
-        assert_eq!(plan.digest(), other.digest());
+        assert_eq!(plan.digest(&id(1)), other.digest(&id(1)));
+        assert_ne!(plan.digest(&id(1)), other.digest(&id(2)));
+        assert_ne!(plan.digest(&id(1)), plan.former_digest());
         other.acceptance_criteria[0].verification_command.push(' ');
-        assert_ne!(plan.digest(), other.digest());
+        assert_ne!(plan.digest(&id(1)), other.digest(&id(1)));
     }
 }

@@ -10,8 +10,10 @@ fn space() -> Namespace {
 
 fn shown(remote: &Remote, branch: BranchStanding) -> (String, Value) {
     let (space, view) = (space(), remote.view());
+    let (digest, replaced) = ("d1".to_owned(), None);
+    let (space, view) = (&space, &view);
     let shared =
-        SharedLoop { space: &space, remote: ORIGIN, view: &view, branch, is_trusted: true };
+        SharedLoop { space, remote: ORIGIN, view, branch, digest, is_trusted: true, replaced };
     let rows = shared.rows().into_iter().filter(|(_, value)| !value.is_empty());
     let rows: Vec<String> = rows.map(|(label, value)| format!("{label}: {value}")).collect();
     let heading = format!("{}, {}", shared.state(), shared.position());
@@ -31,23 +33,20 @@ fn a_loop_is_shown_with_each_task_and_who_has_it() {
     let reason = Text::new("AC-1 is red\nafter it");
     remote.ledger("ci-3f2a", LedgerRecord::Verdict(Verdict::Returned { finish, reason }));
     let (text, document) = shown(&remote, BranchStanding::Empty);
-    let digest = fixture::plan("T-1\nT-2\nT-3 after T-1\nT-4\nT-5").digest();
     assert_eq!(
         text,
-        format!(
-            "running, 0 of 5 tasks merged\nremote: origin\n\
+        "running, 0 of 5 tasks merged\nremote: origin\n\
              claimed: T-1 by laptop-1a2b\nto merge: T-2 by ci-3f2a\n\
              ready: T-4, T-5: returned, AC-1 is red after it\nwaiting: T-3\n\
              machines: laptop-1a2b with 1 task; ci-3f2a merges\n\
-             plan: trusted on this clone, digest {digest}\n\
+             plan: trusted on this clone, digest d1\n\
              next: `ralph run --shared L` takes part from this clone"
-        )
     );
     assert_eq!(document["tasks"][1]["standing"], "finished");
     assert_eq!(document["tasks"][1]["machine"], "ci-3f2a");
     assert_eq!(document["tasks"][4]["returned"], "AC-1 is red\nafter it");
     assert_eq!(document["machines"][0]["integrates"], true);
-    assert_eq!(document["digest"], digest.as_str());
+    assert_eq!(document["digest"], "d1");
 }
 
 #[test]
@@ -84,10 +83,10 @@ fn texts_of_other_machines_cannot_look_like_rows_or_act() {
     plan.prompt = "do it\ncriteria:\n  AC-9  true\u{1b}[2J".to_owned();
     plan.task_graph[0].name = "one\n  T-2  two".to_owned();
     plan.task_graph[0].verify = vec![format!("test 1{}\nrm -rf /", " ".repeat(5_000))];
-    let text = super::plan(&plan);
+    let text = super::plan(&plan, "d1");
     assert_eq!(text.lines().filter(|line| *line == "criteria:").count(), 1, "{text}");
     assert!(text.contains("  T-1  one T-2 two\n"), "{text}");
     assert!(text.contains("\\nrm -rf /"), "a command is shown whole: {text}");
     assert!(!text.contains('\u{1b}') && text.contains("\\u{1b}[2J"), "{text}");
-    assert!(text.ends_with(&format!("digest: {}", plan.digest())), "{text}");
+    assert!(text.ends_with("digest: d1"), "{text}");
 }

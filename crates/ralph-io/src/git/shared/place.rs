@@ -11,13 +11,27 @@ use crate::{project::trusted_read, store::atomic};
 use anyhow::{Context, Result};
 use ralph_core::tasks::shared::ledger::Ledger;
 use ralph_core::tasks::shared::names::{Namespace, ROOTS, Reference};
-use ralph_core::tasks::shared::text::{LONGEST_NAME, Name};
+use ralph_core::tasks::shared::text::{LONGEST_NAME, Name, ObjectId};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// The file with the id of the first record of the ledger that the user trusts.
+const FIRST: &str = "first";
+
 /// The file with the name of the remote.
 const REMOTE: &str = "remote";
+
+/// Whether the user trusts a shared loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trusted {
+    Yes,
+    No,
+    /// Its plan, by an earlier version of Ralph, which did not cover the commit that it starts from.
+    Former,
+    /// A ledger of this id that began with this record: somebody has replaced it by force.
+    Another(ObjectId),
+}
 
 /// A shared loop in one clone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -106,17 +120,41 @@ impl SharedPlace {
         Ok(name)
     }
 
-    /// Records that the user trusts the plan with this digest.
+    /// The digest of the loop: of its plan, and of the tree that its work starts from.
     ///
     /// # Errors
-    /// If the record cannot be written.
-    pub fn trust(&self, home: &Home, digest: &str) -> Result<()> {
+    /// If that commit is not there.
+    pub fn digest(&self, ledger: &Ledger) -> Result<String> {
+        let tree = self.records().tree(&ledger.start);
+        let tree = tree.with_context(|| {
+            format!("could not read commit {:.10}, from which the loop starts", ledger.start)
+        })?;
+        Ok(ledger.plan.digest(&tree))
+    }
+
+    /// Records that the user trusts the loop with this digest, and remembers its first record.
+    ///
+    /// # Errors
+    /// If the records cannot be written.
+    pub fn trust(&self, home: &Home, ledger: &Ledger, digest: &str) -> Result<()> {
+        user_files::make_folders(&self.folder, 0o700)?;
+        atomic::write(&self.folder.join(FIRST), ledger.first().as_str().as_bytes())?;
         settings::trust_file(home, &self.folder.join("plan"), digest)
     }
 
-    /// True if the user has trusted exactly the plan with this digest.
-    pub fn is_trusted(&self, home: &Home, digest: &str) -> bool {
-        settings::is_file_trusted(home, &self.folder.join("plan"), digest)
+    /// Whether the user has trusted exactly this loop.
+    pub fn trusted(&self, home: &Home, ledger: &Ledger, digest: &str) -> Trusted {
+        let key = self.folder.join("plan");
+        let first = trusted_read::read(&self.folder.join(FIRST)).ok().flatten();
+        let first = first.and_then(|id| ObjectId::try_from(String::from_utf8(id).ok()?).ok());
+        match first {
+            Some(first) if first != *ledger.first() => Trusted::Another(first),
+            Some(_) if settings::is_file_trusted(home, &key, digest) => Trusted::Yes,
+            None if settings::is_file_trusted(home, &key, &ledger.plan.former_digest()) => {
+                Trusted::Former
+            }
+            _ => Trusted::No,
+        }
     }
 
     /// Removes the private repository and the machine's name.

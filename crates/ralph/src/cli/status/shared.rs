@@ -8,7 +8,7 @@ use anyhow::Result;
 use ralph_core::state::EndingKind;
 use ralph_core::tasks::shared::view::View;
 use ralph_core::views::shared::{BranchStanding, SharedLoop};
-use ralph_io::git::shared::SharedPlace;
+use ralph_io::git::shared::{SharedPlace, Trusted};
 
 pub(super) fn run(here: &Here, json: bool, place: &SharedPlace) -> Result<Exit> {
     let view = place.read()?;
@@ -26,12 +26,16 @@ pub(in crate::cli) fn look<'a>(
     place: &'a SharedPlace,
     view: &'a View,
 ) -> Result<SharedLoop<'a>> {
+    let digest = place.digest(&view.ledger)?;
+    let trusted = place.trusted(&here.home, &view.ledger, &digest);
     Ok(SharedLoop {
         space: place.space(),
         remote: place.remote(),
         view,
         branch: branch(place, view)?,
-        is_trusted: place.is_trusted(&here.home, &view.ledger.plan.digest()),
+        digest,
+        is_trusted: trusted == Trusted::Yes,
+        replaced: if let Trusted::Another(before) = trusted { Some(before) } else { None },
     })
 }
 

@@ -16,8 +16,9 @@ use ralph_core::tasks::shared::names::Namespace;
 use ralph_core::tasks::shared::text::Name;
 use ralph_core::tasks::shared::view::View;
 use ralph_core::text::plural::counted;
+use ralph_core::views::shared as views;
 use ralph_hooks::begin;
-use ralph_io::git::shared::{Follower, SharedPlace};
+use ralph_io::git::shared::{Follower, SharedPlace, Trusted};
 use ralph_io::git::worker_base;
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::project::{environment, settings, user_files};
@@ -123,15 +124,20 @@ pub(crate) fn known_place(here: &Here, id: &str, remote: &str) -> Option<SharedP
 
 /// Refuses a plan whose commands the user has not read.
 fn is_trusted(here: &Here, place: &SharedPlace, view: &View) -> Result<()> {
-    let digest = view.ledger.plan.digest();
-    if place.is_trusted(&here.home, &digest) {
-        return Ok(());
-    }
-    let id = place.space().loop_id();
-    let message = format!(
-        "the plan of shared loop {id} runs commands on this machine, and you have not trusted it here; \
-         `ralph trust --shared {id}` shows it and asks (its digest is {digest})"
-    );
+    let (id, digest) = (place.space().loop_id(), place.digest(&view.ledger)?);
+    let why = match place.trusted(&here.home, &view.ledger, &digest) {
+        Trusted::Yes => return Ok(()),
+        Trusted::No => format!(
+            "the plan of shared loop {id} runs commands on this machine, and you have not trusted it here"
+        ),
+        Trusted::Former => format!(
+            "you trusted the plan of shared loop {id} with an earlier version of Ralph, without the commit \
+             that it starts from"
+        ),
+        Trusted::Another(before) => views::replaced(id, &before),
+    };
+    let message =
+        format!("{why}; `ralph trust --shared {id}` shows it and asks (its digest is {digest})");
     Err(refused(Exit::No, message))
 }
 
