@@ -13,6 +13,7 @@ pub(crate) const TESTS: &[Test] = tests![
     a_prompt_that_the_model_scheduled_cancels_nothing,
     a_cancel_from_the_models_shell_whatever_its_environment,
     an_event_that_the_model_forges_does_nothing,
+    without_a_loop_the_model_agrees_to_nothing_and_what_is_typed_counts,
 ];
 
 /// The lines of the journal of the only live loop that say this.
@@ -90,4 +91,24 @@ fn an_event_that_the_model_forges_does_nothing() {
         })
         .collect();
     tries(&lines.join("\n"), "does not come from the client");
+}
+
+fn without_a_loop_the_model_agrees_to_nothing_and_what_is_typed_counts() {
+    let world = installed();
+    world.write(".claude/ralph.toml", "max_iterations = 7\n");
+    let clean = "env -i PATH=\"$PATH\" HOME=\"$HOME\" RALPH_HOME=\"$RALPH_HOME\" ";
+    let commands = ["trust --yes", "cancel --shared", "signal steer x --shared", "share"];
+    let lines = commands.map(|command| {
+        format!("ralph {command} >>said 2>&1\n{clean} ralph {command} >>said 2>&1\n")
+    });
+    world.write("helper.sh", &lines.concat());
+    let script = Script::new()
+        .turn(ScriptedTurn::bash("sh helper.sh"))
+        .repeat(ScriptedTurn::text("I have tried."));
+    let stand_in = StandIn::start(script).unwrap();
+    world.client(&stand_in).prompt("Try them").result();
+    let said = fs::read_to_string(world.project().join("said")).unwrap();
+    assert_eq!(said.matches("runs below a Claude Code client").count(), 8, "{said}");
+    let terminal = world.terminal(&stand_in, &[]);
+    terminal.submit("/ralph trust").wait_for("It is trusted");
 }

@@ -223,7 +223,8 @@ pub fn unplaceable(command: &str, typed: &str, names: &str) -> String {
 }
 
 /// Why a typed line is not obeyed that a process below a client has sent.
-pub const NOT_FROM_THIS_CLIENT: &str = "this event does not come from the client; nothing was done";
+pub const NOT_FROM_THIS_CLIENT: &str =
+    "this line does not come from the client, so it is not a person's; nothing was done";
 
 /// Why a typed line is not obeyed that comes from a session which a loop's client may have started.
 pub fn not_from_client(loop_id: &str) -> String {

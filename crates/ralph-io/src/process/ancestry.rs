@@ -81,10 +81,9 @@ pub fn speaker_among_clients() -> Speaker {
     }
 }
 
-/// True if this command runs below a client, or in its sandbox.
+/// True if this command runs below a client, as far as the system shows its ancestors.
 pub fn is_below_client() -> bool {
-    let Some(table) = ProcessTable::read() else { return client::sandbox::is_inside() };
-    is_below(&table, &line(&table)) || clients_are_hidden()
+    ProcessTable::read().is_none_or(|table| is_below(&table, &line(&table)))
 }
 
 fn is_below(table: &ProcessTable, line: &ProcessLine) -> bool {
