@@ -2,6 +2,7 @@ use super::*;
 use crate::process::sandbox::{Sandbox, git_in};
 use crate::store::home::Home;
 use ralph_core::state::{EndingKind, Limits, Task};
+use ralph_core::tasks::shared::chain::Commit;
 use ralph_core::tasks::shared::names::Reference;
 use ralph_core::tasks::shared::plan::Plan;
 use ralph_core::tasks::shared::record::{End, LedgerRecord};
