@@ -8,7 +8,6 @@ use ralph_core::tasks::shared::names::Reference;
 use ralph_core::tasks::shared::record::{LedgerRecord, Record};
 use ralph_core::tasks::shared::text::{Name, ObjectId};
 use ralph_core::tasks::shared::view::View;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -143,11 +142,7 @@ impl State {
             let chain = self.chain((*tip)?)?;
             Some((format!("T-{task}"), Ok(Chain::clone(chain))))
         });
-        View {
-            ledger: Ledger::clone(self.ledger(seen)),
-            chains: chains.collect(),
-            renewals: BTreeMap::new(),
-        }
+        View { chains: chains.collect(), ..View::new(Ledger::clone(self.ledger(seen))) }
     }
 
     /// The ledger at these references.
