@@ -42,7 +42,7 @@ fn client(world: &World, script: &str) {
     let path = world.write(
         "bin/claude",
         &format!(
-            "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.328 (Claude Code)' && exit\n{script}\n"
+            "#!/bin/sh\n[ \"$1\" = --version -o \"$1\" = /cost ] && echo '2.1.328 (Claude Code)' && exit\n{script}\n"
         ),
     );
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -112,6 +112,30 @@ fn a_build_that_pauses_calls_the_user_once_and_names_its_command() {
     assert_eq!((&told["event"], &told["pause"]), (&json!("paused"), &json!("blocked_on_human")));
     assert_eq!(told["next"], "When it is done, `ralph build` continues");
     assert!(told["why"].as_str().unwrap().starts_with("no task is ready"), "{told}");
+}
+
+#[test]
+fn a_secret_of_the_client_in_the_text_is_not_told() {
+    let world = world(&["sh", "-c", KEEPS], &[]);
+    one_task(&world);
+    client(&world, DONE);
+    let secrets = [
+        ("ANTHROPIC_API_KEY", "sk-ant-api-1"),
+        ("ANTHROPIC_AUTH_TOKEN", "bearer \"of\" mine"),
+        ("CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat-2"),
+    ];
+    let words = secrets.map(|(_, value)| value).join(", ");
+    world.change_state(|state| {
+        state["task_graph"][0]["status"] = json!("blocked");
+        state["task_graph"][0]["result"] = json!(format!("refused: {words}"));
+    });
+    let mut command = world.command(Path::new(env!("CARGO_BIN_EXE_ralph")), "");
+    let child = start(command.arg("build").envs(secrets));
+    assert_eq!(world.finish(child, "").exit, 1);
+    let told = &told(&world, 1)[0];
+    let names = secrets.map(|(name, _)| format!("[redacted {name}]")).join(", ");
+    assert!(told["why"].as_str().unwrap().contains(&format!("refused: {names}")), "{told}");
+    assert!(secrets.iter().all(|(_, value)| !told.to_string().contains(value)), "{told}");
 }
 
 #[test]

@@ -250,22 +250,30 @@ pub fn outlive_while(
 }
 
 /// Starts a program that outlives this process, and does not wait for it. It inherits none of the
-/// client's secrets.
+/// client's secrets; one that `redacts` gets them as JSON on its standard input.
 ///
 /// # Errors
 /// If it cannot be started.
-pub fn start_apart<A: AsRef<OsStr>>(program: &Path, arguments: &[A]) -> Result<()> {
+pub fn start_apart<A: AsRef<OsStr>>(program: &Path, arguments: &[A], redacts: bool) -> Result<()> {
     let mut command = Command::new(program);
     command.args(arguments);
     // What it starts could read the environment of its parent.
-    for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(secrets::is_clients_secret) {
-            command.env_remove(&name);
+    let mut taken = Vec::new();
+    for (name, value) in std::env::vars_os() {
+        if let Some(name) = name.to_str().filter(|name| secrets::is_clients_secret(name)) {
+            command.env_remove(name);
+            taken.push((name.to_owned(), value.to_string_lossy().into_owned()));
         }
     }
     // The client waits until every copy of a hook's output is closed.
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().with_context(|| format!("could not start `{}`", program.display()))?;
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command.stdin(if redacts { Stdio::piped() } else { Stdio::null() });
+    let child = command.spawn();
+    let child = child.with_context(|| format!("could not start `{}`", program.display()))?;
+    if let Some(stdin) = child.stdin {
+        // One that ends before it has read them has told nobody anything.
+        let _ = serde_json::to_writer(stdin, &taken);
+    }
     Ok(())
 }
 

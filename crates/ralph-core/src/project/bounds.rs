@@ -41,7 +41,7 @@ pub struct GitFolders<'a> {
 }
 
 /// What no command of a sandboxed loop needs to read, below the home.
-const SECRETS: [&str; 22] = [
+const SECRETS: [&str; 32] = [
     ".ssh",
     ".gnupg",
     ".aws",
@@ -52,6 +52,9 @@ const SECRETS: [&str; 22] = [
     ".npmrc",
     ".pypirc",
     ".git-credentials",
+    ".pgpass",
+    ".vault-token",
+    ".m2/settings.xml",
     ".password-store",
     ".cargo/credentials",
     ".cargo/credentials.toml",
@@ -64,6 +67,13 @@ const SECRETS: [&str; 22] = [
     ".config/google-chrome",
     ".config/chromium",
     "Library/Keychains",
+    ".bash_history",
+    ".zsh_history",
+    ".histfile",
+    ".local/share/fish/fish_history",
+    ".python_history",
+    ".psql_history",
+    ".mysql_history",
 ];
 
 /// What decides what runs outside of the bounds, below the project: Ralph's files, and those by
@@ -120,7 +130,8 @@ impl Bounds {
         }
         let mut read_deny: Vec<String> =
             SECRETS.iter().map(|name| join(input.home, name)).collect();
-        read_deny.push(join(input.client_config, ".credentials.json"));
+        let of_client = [".credentials.json", ".claude.json", "backups"];
+        read_deny.extend(of_client.map(|name| join(input.client_config, name)));
         read_deny.push(join(input.home, ".claude.json"));
         read_deny.push(input.ralph_home.to_owned());
         read_deny.extend(homes(&set.read_deny));
@@ -288,6 +299,12 @@ mod tests {
             "/home/u/.ssh/id_rsa",
             "/home/u/.local/state/ralph/loops",
             "/home/u/.claude/.credentials.json",
+            "/home/u/.claude/.claude.json",
+            "/home/u/.claude/backups/.claude.json.backup.1",
+            "/home/u/.pgpass",
+            "/home/u/.vault-token",
+            "/home/u/.m2/settings.xml",
+            "/home/u/.bash_history",
         ] {
             assert!(denies(&bounds.read_deny, path), "{path}");
         }

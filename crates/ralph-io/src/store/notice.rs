@@ -103,7 +103,7 @@ fn start(file: &LoopFile, event: &NoticeEvent) -> Result<()> {
     if let Some(driver) = DRIVER.get() {
         arguments.extend(["--driver", driver].map(Into::into));
     }
-    process::start_apart(&ralph, &arguments)
+    process::start_apart(&ralph, &arguments, true)
 }
 
 /// Claims an event for this process. False if another process has claimed it.

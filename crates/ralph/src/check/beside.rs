@@ -96,7 +96,7 @@ fn ids_of(outcome: &CheckOutcome) -> BTreeMap<PathBuf, (BTreeSet<String>, BTreeS
 
 /// Starts the runner. If the loop has one, the new process ends at once.
 fn start(file: &LoopFile) -> Result<()> {
-    process::start_apart(&programs::running()?, &arguments("--beside", file))
+    process::start_apart(&programs::running()?, &arguments("--beside", file), false)
 }
 
 fn arguments(how: &str, file: &LoopFile) -> [String; 5] {

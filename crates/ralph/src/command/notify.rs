@@ -38,9 +38,10 @@ impl Delivery {
     }
 }
 
-/// Removes secrets and control characters from a text for the user.
-pub(crate) fn clean(text: &str) -> String {
-    screen::visible_lines(&without_secrets(text, &[]))
+/// Removes control characters, and the secrets of the environment and of `given`, from a text for the
+/// user.
+pub(crate) fn clean(text: &str, given: &[(String, String)]) -> String {
+    screen::visible_lines(&without_secrets(text, given))
 }
 
 /// Tries each way that the settings name once.
@@ -91,7 +92,7 @@ fn by_command(program: &str, args: &[String], notice: &Notice) -> Result<()> {
     };
     // The message of a failed program may quote its arguments, such as a URL with a token.
     let words = sanitize::end_of(result.stderr.trim().as_bytes(), LAST_WORDS);
-    let words = hide_arguments(bounded(&clean(&words), LAST_WORDS).as_str(), args);
+    let words = hide_arguments(bounded(&clean(&words, &[]), LAST_WORDS).as_str(), args);
     match words.trim() {
         "" => bail!(how),
         words => bail!("{how}: {words}"),

@@ -1,6 +1,6 @@
 //! Notifies a user who is looking elsewhere that a refinement is over.
 
-use crate::command::notify::{self, clean};
+use crate::command::notify;
 use crate::command::screen;
 use crate::refine::Refiner;
 use ralph_core::project::settings::NotifySettings;
@@ -21,7 +21,8 @@ pub(crate) fn give(refiner: &Refiner<'_>, event: &NoticeEvent, text: &str) {
     let set = settings::read(&here.home, &here.root).0.notify();
     let project = here.root.to_string_lossy();
     let of = (refiner.name.as_str(), &*project);
-    let notice = Notice::of_refinement(of, event, text, clock::now(), clean);
+    let notice =
+        Notice::of_refinement(of, event, text, clock::now(), |text| notify::clean(text, &[]));
     // The desktop has it already.
     for delivery in notify::send(&NotifySettings { desktop: None, ..set }, &notice) {
         if delivery.outcome.is_err() {

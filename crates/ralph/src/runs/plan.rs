@@ -142,7 +142,8 @@ impl Planner<'_> {
         let found = select_loop::to_plan(self.here, &LoopArgs::default()).ok().flatten();
         let loop_id = found.map(|found| found.state.loop_id).unwrap_or_default();
         let of = (loop_id.as_str(), &*self.here.root.to_string_lossy());
-        let notice = Notice::of_planning(of, event, what, clock::now(), notify::clean);
+        let notice =
+            Notice::of_planning(of, event, what, clock::now(), |text| notify::clean(text, &[]));
         for delivery in notify::send(&set, &notice).iter().filter(|one| one.outcome.is_err()) {
             screen::tell(&format!("the notification {}", delivery.describe()));
         }
