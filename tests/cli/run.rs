@@ -29,7 +29,7 @@ pub(crate) fn world(client: &str) -> World {
     }
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ralph"), world.path("bin/ralph")).unwrap();
     let script = format!(
-        "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.328 (Claude Code)' && exit\nsay() {{ printf '%s\\n' \"$1\"; }}\n{COUNTS}\n{INIT}\n{client}\n{DONE}\n"
+        "#!/bin/sh\n[ \"$1\" = --version -o \"$1\" = /cost ] && echo '2.1.328 (Claude Code)' && exit\nsay() {{ printf '%s\\n' \"$1\"; }}\n{COUNTS}\n{INIT}\n{client}\n{DONE}\n"
     );
     let path = world.write("bin/claude", &script);
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -115,6 +115,66 @@ fn rounds_go_on_until_the_criteria_hold_and_each_has_a_session_of_its_own() {
         assert!(report.contains(part), "{part}: {report}");
     }
     assert!(!report.contains("Under way"), "{report}");
+}
+
+fn link(world: &World, tool: &str) {
+    let places = ["/usr/bin", "/bin"].map(|folder| format!("{folder}/{tool}"));
+    let place = places.iter().find(|place| fs::exists(place).unwrap()).unwrap();
+    std::os::unix::fs::symlink(place, world.path("bin").join(tool)).unwrap();
+}
+
+#[test]
+fn what_a_round_leaves_for_the_users_git_is_named_and_needs_the_users_word() {
+    let world = world(
+        "mkdir -p deep/new/.git .git/rebase-merge\necho '[core] fsmonitor = ./evil' | cat >deep/new/.git/config\n\
+         echo '[core] fsmonitor = ./evil' >>old/.git/config\necho 'exec evil' >.git/rebase-merge/git-rebase-todo\n\
+         touch done",
+    );
+    link(&world, "mkdir");
+    for name in ["old", "same"] {
+        world.write(&format!("project/{name}/.git/config"), "[core]\n");
+    }
+    let run = world.ralph(&["run", "make it", "--ac", "made=test -e done"]);
+    assert_eq!(run.exit, 1, "{run:?}");
+    let names = "`.git/rebase-merge`, `deep/new/.git`, `old/.git`";
+    assert!(run.stderr.contains(&format!("may run: {names}\n")), "{run:?}");
+    assert!(run.stdout.contains(&format!("{names}; `ralph accept` accepts it")), "{run:?}");
+    assert_eq!(world.state()["pause"]["cause"], "blocked_on_human");
+    assert_eq!(world.ralph(&["run"]).exit, 1, "it is asked again");
+    let accepted = world.ralph(&["accept"]).done();
+    assert!(
+        accepted.stdout.contains("taken: .git/rebase-merge; deep/new/.git; old/.git"),
+        "{accepted:?}"
+    );
+    world.ralph(&["run"]).done();
+    assert_eq!(ended(&world)["ending"]["kind"], "complete");
+}
+
+#[test]
+fn what_the_user_makes_between_two_runs_is_the_users() {
+    let world = world("test -e half && touch done; touch half");
+    let args = ["run", "make it", "--ac", "made=test -e done", "-n", "1"];
+    assert_eq!(world.ralph(&args).exit, 1);
+    world.write("project/mine/.git/config", "[core]\n");
+    world.ralph(&["run"]).done();
+    assert_eq!(ended(&world)["ending"]["kind"], "complete");
+}
+
+#[test]
+fn a_client_that_is_gone_in_mid_run_is_told_and_no_other_is_taken() {
+    let world = world("rm \"$0\"");
+    link(&world, "rm");
+    let script = fs::read_to_string(world.path("bin/claude")).unwrap();
+    world.write("last/claude", &script);
+    let mode = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(world.path("last/claude"), mode).unwrap();
+    let mut command = world.command(Path::new(env!("CARGO_BIN_EXE_ralph")), "");
+    let path = std::env::join_paths([world.path("bin"), world.path("last")]).unwrap();
+    command.env("PATH", path).args(["run", "make it", "--ac", "made=test -e done"]);
+    let run = world.finish(start(&mut command), "");
+    let gone = "the client with which the run began, `[ROOT]/bin/claude`, is gone";
+    assert!(run.stderr.contains(gone), "{run:?}");
+    assert_eq!((run.exit, n_rounds(&world)), (4, 1), "{run:?}");
 }
 
 #[test]

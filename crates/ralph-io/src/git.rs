@@ -9,6 +9,7 @@
 pub mod branch;
 pub mod checkpoint;
 pub mod commit;
+pub mod left;
 pub mod litter;
 pub mod merge;
 pub mod repository;

@@ -209,7 +209,7 @@ pub enum Settlement {
 
 /// When the criteria are settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SettleAt {
+pub struct SettleAt<'a> {
     pub now: Timestamp,
     /// No round was made yet: the work of an earlier run may complete the loop, and nothing is refused.
     pub is_first: bool,
@@ -217,11 +217,13 @@ pub struct SettleAt {
     pub is_last: bool,
     /// A reviewer may judge what would be refused.
     pub may_judge: bool,
+    /// What only the user can accept before the loop ends `complete`.
+    pub question: Option<&'a str>,
 }
 
 /// Ends the loop if the criteria show that the work is done. A loop without criteria ends as unverified, because zero
 /// criteria prove nothing; without tasks as well, nothing here can tell that it is done.
-pub fn settle(state: &mut LoopState, proof: &Proof, at: SettleAt) -> Settlement {
+pub fn settle(state: &mut LoopState, proof: &Proof, at: SettleAt<'_>) -> Settlement {
     if Withheld::of(state).is_some() {
         return Settlement::Open;
     }
@@ -256,7 +258,14 @@ pub fn settle(state: &mut LoopState, proof: &Proof, at: SettleAt) -> Settlement 
             return Settlement::AskUser(format!("{}; `ralph accept` accepts it", refused.why));
         }
         Answer::Refused(_) | Answer::NotMet | Answer::Unfinished(_) => return Settlement::Open,
-        Answer::Complete(detail) => (EndingKind::Complete, detail),
+        Answer::Complete(detail) => match at.question {
+            Some(why) => {
+                return Settlement::AskUser(format!(
+                    "{detail}, but {why}; `ralph accept` accepts it"
+                ));
+            }
+            None => (EndingKind::Complete, detail),
+        },
         Answer::Unverified { detail, .. } => (EndingKind::CompleteUnverified, detail),
     };
     let detail = if has_tasks { format!("all tasks are done; {detail}") } else { detail };
@@ -381,7 +390,13 @@ mod tests {
     fn the_criteria_end_a_loop_without_open_tasks_and_none_of_them_prove_nothing() {
         let ending = |state: &LoopState| state.ending.as_ref().map(|ending| ending.kind.clone());
         let mut bare = planned();
-        let at = SettleAt { now: NOW, is_first: false, is_last: false, may_judge: false };
+        let at = SettleAt {
+            now: NOW,
+            is_first: false,
+            is_last: false,
+            may_judge: false,
+            question: None,
+        };
         let nothing = Proof::default();
         assert_eq!(settle(&mut LoopState::default(), &nothing, at), Settlement::Open);
         assert_eq!(settle(&mut bare, &nothing, at), Settlement::Over);
@@ -407,6 +422,12 @@ mod tests {
         assert!(ending(&stale).is_none());
         let first = SettleAt { is_first: true, ..at };
         assert_eq!(settle(&mut proven, &proof("t"), first), Settlement::Open, "nothing was done");
+        let asks = SettleAt { question: Some("x is left"), ..at };
+        let Settlement::AskUser(why) = settle(&mut proven, &proof("t"), asks) else {
+            panic!("nobody is asked")
+        };
+        assert!(why.ends_with("but x is left; `ralph accept` accepts it"), "{why}");
+        assert!(ending(&proven).is_none());
         assert_eq!(settle(&mut proven, &proof("t"), at), Settlement::Over);
         assert_eq!(ending(&proven), Some(EndingKind::Complete));
     }

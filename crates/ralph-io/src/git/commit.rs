@@ -28,7 +28,7 @@ const WITH_HOOKS: Duration = Duration::from_secs(600);
 
 /// Files that differ from `HEAD`, each with a digest of its present content.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DirtyFiles(BTreeMap<Vec<u8>, String>);
+pub struct DirtyFiles(pub(super) BTreeMap<Vec<u8>, String>);
 
 impl DirtyFiles {
     /// The files that differ from `HEAD` in the repository at `top`, without those that git and
@@ -64,6 +64,13 @@ impl DirtyFiles {
     pub fn without(&self, other: &DirtyFiles) -> DirtyFiles {
         let files = self.0.iter().filter(|(path, print)| other.0.get(*path) != Some(*print));
         DirtyFiles(files.map(|(path, print)| (path.clone(), print.clone())).collect())
+    }
+
+    /// These files and those of `other`, whose content counts.
+    #[must_use]
+    pub fn with(mut self, other: DirtyFiles) -> DirtyFiles {
+        self.0.extend(other.0);
+        self
     }
 
     /// The files of a killed run, as [`DirtyFiles::save`] wrote them; `None` if there are none.

@@ -46,7 +46,7 @@ pub fn is_redirected(top: &Path) -> bool {
 }
 
 /// The git folder of a working tree: `.git`, or the folder that the file `.git` points to.
-fn own_folder(top: &Path) -> Option<PathBuf> {
+pub(super) fn own_folder(top: &Path) -> Option<PathBuf> {
     let dot_git = top.join(".git");
     if dot_git.is_dir() {
         return dot_git.canonicalize().ok();

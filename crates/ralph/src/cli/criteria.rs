@@ -1,7 +1,7 @@
 //! `ralph accept`, also `ralph criteria accept`: the user accepts the criteria as they are now.
 //!
 //! The criteria are frozen at the start. Accepting freezes them anew: the criteria and their commands, a smaller number
-//! of tests, and what a request for completion was refused for, such as changed tests.
+//! of tests, and what a request for completion was refused for, such as changed tests or a repository that a round left.
 
 use super::diff;
 use crate::command::context_dir::Here;
@@ -9,6 +9,7 @@ use crate::command::exit::{Exit, bad_state};
 use crate::command::journal::note;
 use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, LoopArgs, LoopFilter};
+use crate::runs::build::left;
 use anyhow::{Context, Result};
 use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt::{self, ReceiptStatus};
@@ -44,7 +45,8 @@ pub(crate) fn accept(args: &Args) -> Result<Exit> {
         let taken = pinned::accept(state, here.now);
         (taken, state.clone())
     });
-    let (taken, state) = taken.map_err(bad_state)?.context("the loop is gone")?;
+    let (mut taken, state) = taken.map_err(bad_state)?.context("the loop is gone")?;
+    taken.extend(left::accept(found.file.folder())?);
     let mut lines: Vec<String> = state
         .acceptance_criteria
         .iter()

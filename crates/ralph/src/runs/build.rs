@@ -6,6 +6,7 @@
 mod begin;
 pub(crate) mod events;
 pub(crate) mod keep;
+pub(crate) mod left;
 mod settle;
 mod shown;
 
@@ -18,7 +19,7 @@ pub(in crate::runs) use settle::settled;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state};
 use crate::command::plan_import;
-use crate::command::screen::Colour;
+use crate::command::screen::{Colour, visible};
 use crate::runs::client::{ClientRound, RoundOutcome};
 use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then};
 use crate::runs::options::ClientOptions;
@@ -87,6 +88,8 @@ pub(crate) struct BuildOrder<'a> {
     pub(crate) logs: PathBuf,
     pub(crate) answer: Answer,
     pub(crate) commits: Option<keep::RoundCommits<'a>>,
+    /// True if the last run of this loop was killed in a round.
+    pub(crate) was_killed: bool,
     /// The highest number of rounds; 0 means no limit.
     pub(crate) rounds: u32,
 }
@@ -95,6 +98,7 @@ pub(crate) struct BuildOrder<'a> {
 pub(crate) struct Builder<'a> {
     runner: ClientRunner<'a, Infallible>,
     order: BuildOrder<'a>,
+    left: left::LeftForGit,
     /// The number of the current round, or of the last one.
     number: u32,
     /// The file of the loop's plan, whose boxes are no part of the work.
@@ -138,7 +142,18 @@ impl<'a> Builder<'a> {
         let here = (order.here, Some(order.file));
         let runner = ClientRunner::one(here, interrupts, order.command)?;
         let plan = engine::last_state(order.here, order.file)?.plan_file;
-        Ok(Builder { runner, order, number: 0, plan, tree: None, has_proof: false, settled: None })
+        let left =
+            left::LeftForGit::begin(&order.here.root, order.file.folder(), order.was_killed)?;
+        Ok(Builder {
+            runner,
+            order,
+            left,
+            number: 0,
+            plan,
+            tree: None,
+            has_proof: false,
+            settled: None,
+        })
     }
 
     /// Binds the loop to the round, or returns the reason why there is no round.
@@ -370,6 +385,8 @@ impl<'a> Owner<'a> for Builder<'a> {
         let came = gone.result().inspect_err(|_| self.could_not_start(session))?;
         let why = came.outcome.why("its client ended without closing it");
         let mut ended = self.end(session, &why)?;
+        let left = self.left.look()?.news;
+        left.iter().for_each(|news| self.runner.screen.tell(&visible(news)));
         if let Some(state) = &ended.state {
             notice::call_if_judged(self.order.file, state);
         }
@@ -386,6 +403,9 @@ impl<'a> Owner<'a> for Builder<'a> {
                 ended.told,
                 bounded(result.trim(), LAST_WORDS)
             );
+        }
+        if let Some(news) = &left {
+            noted = format!("{noted}; {news}");
         }
         let used = used(&came);
         let label = self.runner.screen.label(session);

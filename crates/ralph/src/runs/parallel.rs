@@ -153,6 +153,7 @@ impl<'a> LoopOwner<'a> for ParallelState<'a> {
             logs,
             answer: Answer::Text,
             commits: None,
+            was_killed: false,
             rounds: 0,
         };
         engine::run(Builder::new(order, self.runner.interrupts)?)

@@ -180,6 +180,7 @@ impl<'a> ReadyRun<'a> {
             logs: self.logs.clone(),
             answer,
             commits,
+            was_killed,
             rounds: self.how.rounds,
         };
         engine::run(Builder::new(order, &interrupts)?)

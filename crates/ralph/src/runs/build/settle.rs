@@ -166,7 +166,9 @@ impl Builder<'_> {
         }
         let is_last = self.order.rounds > 0 && self.number >= self.order.rounds;
         let judge = |state: &LoopState, refused: &Refused| self.judge(state, refused);
-        let (settlement, state) = settled(self.order.file, &proof, (is_first, is_last), judge)?;
+        let question = self.left.look()?.question;
+        let at = (is_first, is_last, question.as_deref());
+        let (settlement, state) = settled(self.order.file, &proof, at, judge)?;
         Ok(match settlement {
             Settlement::Over => {
                 engine::put_away(self.runner.here, self.order.file, &state)?;
@@ -262,13 +264,13 @@ impl Builder<'_> {
 pub(in crate::runs) fn settled(
     file: &LoopFile,
     proof: &Proof,
-    (is_first, is_last): (bool, bool),
+    (is_first, is_last, question): (bool, bool, Option<&str>),
     judge: impl Fn(&LoopState, &Refused) -> Option<(bool, String)>,
 ) -> Result<(Settlement, LoopState)> {
     loop {
         let settled = file.update(|state| {
             let may_judge = Settings::of(state).review().may_judge();
-            let at = SettleAt { now: clock::now(), is_first, is_last, may_judge };
+            let at = SettleAt { now: clock::now(), is_first, is_last, may_judge, question };
             (rules::settle(state, proof, at), state.clone())
         });
         let (settlement, state) = settled.map_err(bad_state)?.context("the loop is gone")?;
