@@ -23,7 +23,7 @@ fn world(tasks: &[(&str, &[&str])], client: &str) -> World {
     }
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ralph"), world.path("bin/ralph")).unwrap();
     let script = format!(
-        "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.328 (Claude Code)' && exit\nsay() {{ printf '%s\\n' \"$1\"; }}\necho called >>\"$HOME/called\"\n{client}\n"
+        "#!/bin/sh\n[ \"$1\" = --version -o \"$1\" = /cost ] && echo '2.1.328 (Claude Code)' && exit\nsay() {{ printf '%s\\n' \"$1\"; }}\necho called >>\"$HOME/called\"\n{client}\n"
     );
     fs::write(world.path("bin/claude"), script).unwrap();
     fs::set_permissions(world.path("bin/claude"), fs::Permissions::from_mode(0o755)).unwrap();

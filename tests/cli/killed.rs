@@ -10,7 +10,7 @@ use std::process::Child;
 
 /// Starts a child of its own group and one of its own session, and works until somebody ends it.
 const WORKS_ON: &str = r#"#!/bin/sh
-[ "$1" = --version ] && echo '2.1.328 (Claude Code)' && exit
+[ "$1" = --version -o "$1" = /cost ] && echo '2.1.328 (Claude Code)' && exit
 note='echo $$ >>"$HOME/pids"; exec sleep 600'
 echo $$ >>"$HOME/pids"
 sh -c "$note" &
@@ -21,7 +21,7 @@ sleep 600
 
 /// Closes its task, and says that it changed nothing.
 const ENDS: &str = r#"#!/bin/sh
-[ "$1" = --version ] && echo '2.1.328 (Claude Code)' && exit
+[ "$1" = --version -o "$1" = /cost ] && echo '2.1.328 (Claude Code)' && exit
 ralph task done T-1 --owner 'ralph build' --result did >/dev/null 2>&1
 printf '%s\n' '{"type":"result","is_error":false,"result":"CHANGES: 0\nSUMMARY: nothing"}'
 "#;

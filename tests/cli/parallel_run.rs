@@ -11,7 +11,7 @@ use std::process::Child;
 
 /// What every client does first: `sid` is its session, `id` its task, `n` counts its attempts.
 const PRELUDE: &str = r#"#!/bin/sh
-[ "$1" = --version ] && echo '2.1.328 (Claude Code)' && exit
+[ "$1" = --version -o "$1" = /cost ] && echo '2.1.328 (Claude Code)' && exit
 say() { printf '%s\n' "$1"; }
 for arg; do
   test "$before" = --session-id && sid=$arg

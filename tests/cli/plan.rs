@@ -17,7 +17,7 @@ pub(crate) fn world(client: &str) -> World {
     fs::write(
         &place,
         format!(
-            "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.328 (Claude Code)' && exit\n{client}\n"
+            "#!/bin/sh\n[ \"$1\" = --version -o \"$1\" = /cost ] && echo '2.1.328 (Claude Code)' && exit\n{client}\n"
         ),
     )
     .unwrap();

@@ -26,7 +26,7 @@ fn world_of(world: World, works: &str) -> World {
     symlink(env!("CARGO_BIN_EXE_ralph"), world.path("bin/ralph")).unwrap();
     let client = format!(
         r#"#!/bin/sh
-[ "$1" = --version ] && echo '2.1.328 (Claude Code)' && exit
+[ "$1" = --version -o "$1" = /cost ] && echo '2.1.328 (Claude Code)' && exit
 say() {{ printf '%s\n' "$1"; }}
 say '{{"type":"system","subtype":"init","session_id":"s"}}'
 id=$(printf '%s\n' "$2" | sed -n 's/^Your task: \([^ ]*\) .*/\1/p')

@@ -13,7 +13,7 @@ use std::process::Child;
 /// What every client does: `sid` is its session, `agent` who it is, `n` counts its calls. Its report goes
 /// to the hook of its stop, whose answer is kept.
 const PRELUDE: &str = r#"#!/bin/sh
-[ "$1" = --version ] && echo '2.1.328 (Claude Code)' && exit
+[ "$1" = --version -o "$1" = /cost ] && echo '2.1.328 (Claude Code)' && exit
 say() { printf '%s\n' "$1"; }
 for arg; do
   case $before in --session-id|--resume) sid=$arg;; -p) prompt=$arg;; --agent) named=$arg;; esac

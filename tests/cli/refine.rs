@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// What every client of these tests knows: which call it is, the file it is to write on, and how to end.
 const CLIENT: &str = r#"#!/bin/sh
-[ "$1" = --version ] && echo '2.1.328 (Claude Code)' && exit
+[ "$1" = --version -o "$1" = /cost ] && echo '2.1.328 (Claude Code)' && exit
 n=$(($(cat "$HOME/n" 2>/dev/null || echo 0) + 1))
 echo $n >"$HOME/n"
 printf '%s\n' "$*" >"$HOME/call-$n"

@@ -56,7 +56,7 @@ fn client(world: World, reviews: &str) -> World {
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ralph"), world.path("bin/ralph")).unwrap();
     let script = format!(
         r#"#!/bin/sh
-[ "$1" = --version ] && echo '2.1.328 (Claude Code)' && exit
+[ "$1" = --version -o "$1" = /cost ] && echo '2.1.328 (Claude Code)' && exit
 say() {{ printf '%s\n' "$1"; }}
 for word; do case "$before" in --session-id) id=$word;; -p) prompt=$word;; esac; before=$word; done
 case "$RALPH_ROUND" in
@@ -313,6 +313,27 @@ fn a_cancel_elsewhere_ends_the_reviewers_and_what_they_used_is_counted() {
     assert_eq!(state["ending"]["kind"], "cancelled");
     assert_eq!(state["usage"]["tokens"]["input"], 90, "{:#}", state["usage"]);
     assert_eq!(state.get("reviewers"), None, "{state:#}");
+}
+
+#[test]
+fn the_client_of_the_start_works_and_reviews_whatever_comes_first_on_the_path_later() {
+    let world = world(&judges("holds", "quote the name"));
+    let tool = ["/usr/bin/ln", "/bin/ln"].into_iter().find(|place| fs::exists(place).unwrap());
+    std::os::unix::fs::symlink(tool.unwrap(), world.path("bin/ln")).unwrap();
+    let path = world.write("first/other", "#!/bin/sh\n: >\"$HOME/other\"\n");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    let script = fs::read_to_string(world.path("bin/claude")).unwrap();
+    // The first round leaves the file as reviewers refuse it, and puts another client first on the path.
+    let swaps = script.replace("touch done", "touch done; ln -sf other \"$HOME/../first/claude\"");
+    world.write("bin/claude", &swaps.replace("echo \"eval", "echo \"quote"));
+    let mut command = world.command(Path::new(env!("CARGO_BIN_EXE_ralph")), "");
+    let first = [world.path("first"), world.path("bin")];
+    command.env("PATH", std::env::join_paths(first).unwrap());
+    command.args(["run", "Greet by name", "--ac", "made=test -e done", "--review"]).args(CRITERION);
+    let printed = world.finish(start(&mut command), "");
+    assert!(world.path("first/claude").exists(), "{printed:?}");
+    assert!(!world.path("home/other").exists(), "{printed:?}");
+    assert!(lenses(&world).len() > 1, "{printed:?}");
 }
 
 #[test]

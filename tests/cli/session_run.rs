@@ -19,7 +19,7 @@ const ID: &str = "260131-120000";
 /// What every client does: `sid` is its session, `agent` who it is, `mode` and `task` what it is called for,
 /// `n` counts the calls of these two.
 const PRELUDE: &str = r#"#!/bin/sh
-[ "$1" = --version ] && echo '2.1.328 (Claude Code)' && exit
+[ "$1" = --version -o "$1" = /cost ] && echo '2.1.328 (Claude Code)' && exit
 say() { printf '%s\n' "$1"; }
 for arg; do
   case $before in --session-id|--resume) sid=$arg;; -p) prompt=$arg;; --agent) named=$arg;; esac

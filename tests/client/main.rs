@@ -48,6 +48,7 @@ mod refining_typed;
 mod registrations;
 mod review;
 mod rig;
+mod round_mods;
 mod run;
 mod sandbox;
 mod session;
@@ -197,6 +198,7 @@ fn trials(is_ignored: impl Fn(&str) -> bool) -> Vec<Trial> {
         ("session_run", session_run::TESTS),
         ("parallel_run", parallel_run::TESTS),
         ("loops", loops::TESTS),
+        ("mods", mods::TESTS),
         ("notify", notify::TESTS),
         ("offered", offered::TESTS),
         ("outside", outside::TESTS),
@@ -214,7 +216,7 @@ fn trials(is_ignored: impl Fn(&str) -> bool) -> Vec<Trial> {
         ("typed_start", typed_start::TESTS),
         ("unreadable", unreadable::TESTS),
         ("statusline", statusline::TESTS),
-        ("mods", mods::TESTS),
+        ("round_mods", round_mods::TESTS),
         ("tampered", tampered::TESTS),
         ("usage", usage::TESTS),
         ("versions", versions::TESTS),

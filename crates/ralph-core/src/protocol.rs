@@ -6,6 +6,7 @@ pub mod edited;
 pub mod event;
 pub mod last_message;
 pub mod permission;
+pub mod plugins;
 pub mod registration;
 pub mod reply;
 pub mod sandbox;

@@ -10,13 +10,14 @@ pub mod status_line;
 pub mod stdin;
 pub mod transcript;
 
-use crate::process::{ancestry, table};
+use crate::process::{ancestry, programs, table};
 use ralph_core::protocol::client_version::{ClientFeature, ClientVersion};
 use ralph_core::protocol::wall;
 use ralph_core::state::ClientProcess;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The session id in the environment, measured to equal the payload's `session_id`. With it, an
 /// executable finds out that no loop is live before it reads standard input.
@@ -38,6 +39,18 @@ pub fn plugin_root() -> Option<String> {
 /// The client's name and version, for example `claude-code_2-1-328_harness`.
 pub fn ai_agent() -> String {
     variable("AI_AGENT").unwrap_or_default()
+}
+
+/// The client that headless rounds start: the one named in `RALPH_CLAUDE`, else `claude` on `PATH`, as
+/// this process found it first. The path is absolute: it may be started in another folder.
+pub fn program() -> Option<&'static Path> {
+    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+    FOUND.get_or_init(|| programs::find_named(Path::new(&program_name()))).as_deref()
+}
+
+/// The name or path of that client.
+pub fn program_name() -> String {
+    variable("RALPH_CLAUDE").unwrap_or_else(|| "claude".to_owned())
 }
 
 /// The version of the client that started this process; `None` if `AI_AGENT` does not tell it.

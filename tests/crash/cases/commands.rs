@@ -143,7 +143,7 @@ pub(super) const CASES: &[Case] = &[
         set: || {
             let mut world = World::new();
             let client = world.root().join("client");
-            fs::write(&client, "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.328 (Claude Code)' && exit\nexit 3\n").unwrap();
+            fs::write(&client, "#!/bin/sh\n[ \"$1\" = --version -o \"$1\" = /cost ] && echo '2.1.328 (Claude Code)' && exit\nexit 3\n").unwrap();
             fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
             world.set("RALPH_CLAUDE", client.to_str().unwrap());
             assert!(world.elsewhere(&["start", "Fix it"]).success);
@@ -168,7 +168,7 @@ pub(super) const CASES: &[Case] = &[
         set: || {
             let mut world = World::new();
             let client = world.root().join("client");
-            fs::write(&client, "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.328 (Claude Code)' && exit\nexit 3\n").unwrap();
+            fs::write(&client, "#!/bin/sh\n[ \"$1\" = --version -o \"$1\" = /cost ] && echo '2.1.328 (Claude Code)' && exit\nexit 3\n").unwrap();
             fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
             world.set("RALPH_CLAUDE", client.to_str().unwrap());
             world
@@ -197,7 +197,7 @@ pub(super) const CASES: &[Case] = &[
             let client = world.root().join("client");
             let answer =
                 r#"{"type":"result","result":"```jsonl\n{\"id\":\"T-1\",\"name\":\"one\"}\n```"}"#;
-            fs::write(&client, format!("#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.328 (Claude Code)' && exit\nprintf '%s\\n' '{answer}'\n")).unwrap();
+            fs::write(&client, format!("#!/bin/sh\n[ \"$1\" = --version -o \"$1\" = /cost ] && echo '2.1.328 (Claude Code)' && exit\nprintf '%s\\n' '{answer}'\n")).unwrap();
             fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
             world.set("RALPH_CLAUDE", client.to_str().unwrap());
             world
@@ -216,7 +216,7 @@ pub(super) const CASES: &[Case] = &[
             let ralph = executable("ralph");
             // Its session is the seventh word.
             let script = format!(
-                "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.328 (Claude Code)' && exit\nexport CLAUDE_CODE_SESSION_ID=$7\n\
+                "#!/bin/sh\n[ \"$1\" = --version -o \"$1\" = /cost ] && echo '2.1.328 (Claude Code)' && exit\nexport CLAUDE_CODE_SESSION_ID=$7\n\
                  {ralph} task done T-1 --owner 'ralph build' --result x >/dev/null\n\
                  echo '{{\"type\":\"result\",\"result\":\"x\"}}'\n"
             );

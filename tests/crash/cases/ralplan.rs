@@ -108,7 +108,7 @@ fn left_in_review() -> World {
     // Its prompt is the second word, its session the seventh. What could not be agreed to is waited for by nobody.
     let script = format!(
         r#"#!/bin/sh
-[ "$1" = --version ] && echo '2.1.328 (Claude Code)' && exit
+[ "$1" = --version -o "$1" = /cost ] && echo '2.1.328 (Claude Code)' && exit
 hash=${{2##*Plan hash: }}; hash=${{hash%%\`*}}
 printf '{{"session_id":"%s","hook_event_name":"Stop","cwd":"%s","last_assistant_message":"%s"}}' "$7" "$PWD" \
   "CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Plan hash: $hash" |

@@ -225,7 +225,7 @@ fn with_client(script: &str) -> World {
     fs::write(
         &client,
         format!(
-            "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.328 (Claude Code)' && exit\n{script}\n"
+            "#!/bin/sh\n[ \"$1\" = --version -o \"$1\" = /cost ] && echo '2.1.328 (Claude Code)' && exit\n{script}\n"
         ),
     )
     .unwrap();

@@ -6,7 +6,7 @@ pub(super) const SAMPLES: &[Sample] = &[("refine-status", status), ("refine-trac
 
 /// A client that is a script: which round it is, the file to write, and how to end.
 const CLIENT: &str = r#"#!/bin/sh
-[ "$1" = --version ] && echo '2.1.328 (Claude Code)' && exit
+[ "$1" = --version -o "$1" = /cost ] && echo '2.1.328 (Claude Code)' && exit
 n=$(($(cat "$HOME/n" 2>/dev/null || echo 0) + 1))
 echo $n >"$HOME/n"
 plan=$(printf '%s\n' "$2" | sed -n 's/^Plan: `\(.*\)`$/\1/p')

@@ -9,8 +9,8 @@ pub(super) const SAMPLES: &[Sample] = &[("run", run)];
 
 /// Writes one file in each round.
 const CLIENT: &str = r#"#!/bin/sh
-[ "$1" = --version ] && echo '2.1.328 (Claude Code)' && exit
-[ "$1" = --version ] && { echo "2.1.328 (Claude Code)"; exit; }
+[ "$1" = --version -o "$1" = /cost ] && echo '2.1.328 (Claude Code)' && exit
+[ "$1" = --version -o "$1" = /cost ] && { echo "2.1.328 (Claude Code)"; exit; }
 n=$(cat "$HOME/n" 2>/dev/null || echo 0); n=$((n+1)); echo $n >"$HOME/n"
 printf '%s\n' '{"type":"system","subtype":"init","session_id":"s"}'
 echo "export const week = $n;" >weeks$n.js

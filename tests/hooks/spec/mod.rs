@@ -104,7 +104,9 @@ fn program(world: &mut World, name: &str, script: &str) {
     fs::create_dir_all(&bin).unwrap();
     let path = bin.join(name);
     let version = match name {
-        "claude" => "[ \"$1\" = --version ] && echo '2.1.328 (Claude Code)' && exit",
+        "claude" => {
+            "[ \"$1\" = --version -o \"$1\" = /cost ] && echo '2.1.328 (Claude Code)' && exit"
+        }
         _ => "",
     };
     fs::write(&path, format!("#!/bin/sh\n{version}\n{script}\n")).unwrap();

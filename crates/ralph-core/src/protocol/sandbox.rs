@@ -83,8 +83,11 @@ fn rules_for_file_tools(reach: &SandboxReach) -> Vec<String> {
 /// ours.
 ///
 /// # Errors
-/// If the user's settings switch off a part of the sandbox; the text names it.
+/// If the user's settings switch off a part of our sandbox; the text names it.
 pub fn merged(own: Value, ours: &Value) -> Result<Value, String> {
+    if !ours["sandbox"].is_object() {
+        return Ok(joined(own, ours));
+    }
     for (key, is_safe) in [
         ("enabled", true),
         ("failIfUnavailable", true),

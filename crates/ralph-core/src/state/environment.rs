@@ -12,6 +12,12 @@ pub struct Environment {
     /// The client that passed this environment to the hook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientProcess>,
+    /// Absolute path of the client that headless rounds start; empty if none was found.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub program: String,
+    /// The plugins of the client at the start of a run; absent in a loop of a conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plugins: Option<Vec<String>>,
     /// Values by name.
     pub values: BTreeMap<String, String>,
     /// Digests by name, for values that may be secret.
@@ -19,4 +25,4 @@ pub struct Environment {
     pub digests: BTreeMap<String, String>,
 }
 
-from_json!(Environment { client, values, digests });
+from_json!(Environment { client, program, plugins, values, digests });

@@ -12,6 +12,7 @@ pub use account::{Account, Denial};
 pub use ended::{Reason, TurnResult};
 pub use lines::{LONGEST, Lines};
 
+use crate::protocol::plugins::LoadedPlugins;
 use crate::protocol::sandbox::{attempts, left_running};
 use crate::state::Tokens;
 use crate::transcript::row::TranscriptRow;
@@ -27,6 +28,7 @@ pub enum StreamEvent {
         session_id: String,
         /// The permission mode that the client uses.
         permission_mode: String,
+        plugins: LoadedPlugins,
     },
     /// The model wrote text or called tools.
     Model(Model),
@@ -112,6 +114,7 @@ pub fn read(line: &[u8]) -> Option<StreamEvent> {
         ("system", "init") => StreamEvent::Began {
             session_id: row.text(&["session_id"]).to_owned(),
             permission_mode: row.text(&["permissionMode"]).to_owned(),
+            plugins: row.at(&[]).map(LoadedPlugins::of).unwrap_or_default(),
         },
         ("system", "api_retry") => StreamEvent::Retry(retry(&row)),
         ("system", "permission_denied") => StreamEvent::Denied {

@@ -242,6 +242,28 @@ impl ClientSettings {
         lists.flat_map(strings).collect()
     }
 
+    /// Managed settings that outrank Ralph's flag against mods and do not switch them off themselves.
+    /// Measured with 2.1.328: an empty object does not outrank it.
+    pub fn leaves_mods_on(&self) -> Option<PathBuf> {
+        const OFF: &str =
+            "/pluginConfigs/cc-plugin-sec-default@builtin/options/allowManagedModsOnly";
+        let managed = self.files.iter().find(|file| file.rank == SettingsRank::Managed);
+        if let Some(file) = managed {
+            let value = file.value.as_ref();
+            if value.is_ok_and(|value| value.pointer(OFF) == Some(&Value::Bool(true))) {
+                return None;
+            }
+            if value.ok().and_then(Value::as_object).is_none_or(|members| !members.is_empty()) {
+                return Some(file.path.clone());
+            }
+        }
+        let more = [
+            self.paths.managed.with_extension("d"),
+            self.paths.config.join("remote-settings.json"),
+        ];
+        more.into_iter().find(|path| path.exists())
+    }
+
     /// What worktrees that the client makes for the session begin from. If no file sets it, the
     /// client uses `fresh`.
     pub fn worktree_base(&self) -> Option<WorktreeBase> {

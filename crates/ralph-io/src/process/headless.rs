@@ -60,6 +60,10 @@ pub trait Listener {
     fn hear(&mut self, piece: &[u8]);
     /// Takes a new interrupt request; called once for each.
     fn asked(&mut self, asked: InterruptRequest);
+    /// True if the client must end at once.
+    fn is_refused(&self) -> bool {
+        false
+    }
     /// True if nothing more is expected of the client except its end.
     fn is_settled(&self) -> bool;
     /// True if a command of the model runs in the background.
@@ -179,7 +183,7 @@ impl ClientWatch<'_> {
     fn watch(&mut self) -> Result<Option<Exit>> {
         loop {
             self.take_in()?;
-            if self.told == InterruptRequest::End {
+            if self.told == InterruptRequest::End || self.listener.is_refused() {
                 return Ok(Some(Exit::Interrupted));
             }
             let now = Instant::now();

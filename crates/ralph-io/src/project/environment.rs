@@ -43,7 +43,8 @@ pub fn record_for_driver() -> Environment {
 
 fn of(client: Option<ClientProcess>) -> Environment {
     let all = all();
-    Environment::record(pairs(&all), client)
+    let program = client::program().and_then(Path::to_str).unwrap_or_default().to_owned();
+    Environment { program, ..Environment::record(pairs(&all), client) }
 }
 
 /// Records a driver's environment in the loop that it starts or continues, unless the client that

@@ -3,6 +3,7 @@
 use super::exit::{Exit, refused};
 use anyhow::{Result, anyhow};
 use ralph_core::protocol::client_version::{ClientFeature, ClientVersion};
+use ralph_io::client;
 use ralph_io::process::run_once::{self, Program, ProgramEnd};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -33,10 +34,9 @@ pub(crate) fn installed() -> Result<InstalledClient> {
 }
 
 fn ask() -> Result<InstalledClient> {
-    let named = std::env::var("RALPH_CLAUDE").ok().filter(|name| !name.is_empty());
-    let command = named.unwrap_or_else(|| "claude".to_owned());
+    let command = client::program_name();
     let program = Program {
-        command: &command,
+        command: client::program().and_then(Path::to_str).unwrap_or(&command),
         args: vec!["--version"],
         folder: Path::new("/"),
         stdin: "",

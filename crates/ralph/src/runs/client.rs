@@ -12,13 +12,16 @@ pub(crate) mod sandbox;
 
 use super::display::RoundDisplay;
 use super::screen::Screen;
+use crate::command::exit::{Exit, refused};
 pub(crate) use command::quoted;
 pub use command::{LONGEST_PROMPT, client, command_line, fit};
+pub(crate) use preflight::plugins;
 pub use preflight::{Preflight, preflight};
 
 use anyhow::{Context, Result};
 use attempt::{Attempt, Tried};
 use jiff::Timestamp;
+use ralph_core::protocol::plugins::ListedPlugins;
 use ralph_core::protocol::sandbox::SandboxReach;
 use ralph_core::state::Tokens;
 use ralph_core::stop::rounds::{self, Busy, NextRound, Showed};
@@ -26,6 +29,7 @@ use ralph_core::transcript::stream::{Denial, Reason};
 use ralph_io::git::litter::RoundFolder;
 use ralph_io::process::headless::without_secrets;
 use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
+use ralph_io::process::programs;
 use ralph_io::process::strays;
 use ralph_io::store::home::Home;
 use ralph_io::{process::clock, process::random};
@@ -42,6 +46,11 @@ const GO_ON: &str = "The connection to the model was lost. Go on where you were.
 /// One prompt, and how to start the client with it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ClientRound {
+    /// The client that the start of the run found.
+    pub client: PathBuf,
+    /// The plugins that the start of the run listed; `None` if nobody did.
+    #[serde(default)]
+    pub plugins: Option<ListedPlugins>,
     /// At most [`LONGEST_PROMPT`] bytes: see [`fit`].
     pub prompt: String,
     /// The id for a new session, a UUID that no session has yet; `None` lets the client choose.
@@ -197,7 +206,7 @@ pub(crate) fn run_at(
     policy: &Policy,
     shown: &dyn RoundDisplay,
 ) -> Result<RoundResult> {
-    let client = client()?;
+    let client = round.client()?;
     shown.now("begins", None);
     let strays = round.end_strays();
     let place = round.place();
@@ -207,13 +216,19 @@ pub(crate) fn run_at(
     for number in 1.. {
         let folder = round.begin_in(&place, &protected)?;
         let absent = round.sandbox.as_ref().map(sandbox::unprotected).unwrap_or_default();
-        let attempt = Attempt { client: &client, round, so_far: &sum, policy };
+        let attempt = Attempt { client, round, so_far: &sum, policy };
         let tried = attempt.run(interrupts, shown);
         folder.into_iter().for_each(RoundFolder::finish);
         let mut tried = tried?;
         tried.prevented.extend(sandbox::take_back(&absent));
         let now = clock::now();
+        let refusal = tried.refusal.take();
         let showed = sum.add(tried, number);
+        if let Some(why) = refusal {
+            let outcome = RoundOutcome::Unanswered { why, is_final: true };
+            shown.finish(&outcome);
+            return Ok(sum.came(outcome, began.elapsed()));
+        }
         let next = rounds::next(&showed, number, now, policy, random::fraction());
         if !rest(&next, now, interrupts, shown, &showed) {
             let outcome = outcome(showed, number, &sum, &round.env);
@@ -331,6 +346,19 @@ impl ClientRound {
         let known = so_far.session_id.clone().filter(|_| so_far.n_attempts > 0);
         let session_id = known.or_else(|| self.resume.clone())?;
         Some((session_id, if so_far.has_worked { GO_ON } else { &self.prompt }))
+    }
+
+    fn client(&self) -> Result<&Path> {
+        match programs::is_executable(&self.client) {
+            true => Ok(&self.client),
+            false => Err(refused(
+                Exit::MissingProgram,
+                format!(
+                    "the client with which the run began, `{}`, is gone; start the run again",
+                    self.client.display()
+                ),
+            )),
+        }
     }
 
     /// Where the client works.

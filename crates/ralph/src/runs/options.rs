@@ -12,6 +12,7 @@ use ralph_core::modes::build;
 use ralph_core::project::bounds::Bounds;
 use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::permission::{Need, arguments};
+use ralph_core::protocol::plugins::ListedPlugins;
 use ralph_core::protocol::sandbox::{self, SandboxReach, unavailable};
 use ralph_core::state::{LoopState, PauseCause};
 use ralph_core::stop::progress::in_a_row;
@@ -43,6 +44,9 @@ pub(crate) struct ClientOptions {
     /// What the sandbox of this run bounds, decided once.
     #[arg(skip)]
     sandbox: OnceCell<Option<Box<(Bounds, SandboxReach)>>>,
+    /// The plugins at the start of this run.
+    #[arg(skip)]
+    plugins: OnceCell<ListedPlugins>,
 }
 
 impl ClientOptions {
@@ -81,6 +85,9 @@ impl ClientOptions {
             (Some(_), Some(earlier)) => Some(earlier),
             (now, _) => now.cloned(),
         };
+        if let Some(environment) = &mut state.environment {
+            environment.plugins = self.plugins.get().map(|listed| listed.names.clone());
+        }
     }
 
     /// Takes the bounds that an earlier run of this loop has frozen. Called before anything asks.
@@ -110,6 +117,9 @@ impl ClientOptions {
     /// A round with these options. `kind` is the word by which the hooks recognize it.
     pub(crate) fn round(&self, here: &Here, kind: &str, log: PathBuf) -> ClientRound {
         ClientRound {
+            // Each start of a run has found it.
+            client: client::client().unwrap_or_default(),
+            plugins: self.plugins.get().cloned(),
             env: vec![("RALPH_ROUND".to_owned(), kind.to_owned())],
             allowed: handover(kind),
             extra_args: self.args.clone(),
@@ -141,6 +151,7 @@ impl ClientOptions {
             let message = format!("{}; {}", preflight.reason(), remedy(preflight.remedy));
             return Err(refused(Exit::No, message));
         }
+        self.list_plugins(here)?;
         let mut mode = format!("permission mode: {}", preflight.mode);
         if let Some(bounds) = self.bounds(here) {
             mode = format!("{mode}; {}", bounds.lines().join("; "));
@@ -150,6 +161,17 @@ impl ClientOptions {
         }
         self.tell_bounds(here, &preflight.mode);
         Ok(mode)
+    }
+
+    /// Asks the client for its plugins, and tells if their JavaScript runs.
+    fn list_plugins(&self, here: &Here) -> Result<()> {
+        if self.plugins.get().is_none() {
+            let listed = client::plugins(&client::client()?, &here.root, &self.args)?;
+            listed.line().iter().for_each(|line| screen::tell(&screen::visible(line)));
+            // Only the first list counts.
+            let _ = self.plugins.set(listed);
+        }
+        Ok(())
     }
 
     /// Refuses a run whose sandbox cannot start, or that the user's own settings would weaken.

@@ -20,6 +20,7 @@ use crate::command::exit::Exit;
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::evidence::review::prompt::ReviewerTools;
+use ralph_core::protocol::plugins::ListedPlugins;
 use ralph_core::state::{Bounds, LoopState, StartedReviewer, Tokens};
 use ralph_core::stop;
 use ralph_io::process::interrupts::Interrupts;
@@ -93,7 +94,11 @@ pub(crate) fn ask(
     run: ReviewRun<'_>,
     orders: Vec<ReviewerOrder>,
 ) -> Result<BTreeMap<String, ReviewerAnswer>> {
-    client::client()?;
+    let began = read(run.file).and_then(|state| state.environment).unwrap_or_default();
+    let client = match began.program.as_str() {
+        "" => client::client()?,
+        program => program.into(),
+    };
     let _alone = cost::alone(run.file, run.until)?;
     cost::count_lost(&run.here.home, run.file)?;
     let logs = options::logs(run.here, KIND);
@@ -110,6 +115,8 @@ pub(crate) fn ask(
     };
     let state = read(run.file);
     let mut owner = Reviewers {
+        client,
+        plugins: began.plugins.map(|names| ListedPlugins { names, ..ListedPlugins::default() }),
         runner: ClientRunner::apart(run.here, run.interrupts, words, run.screen)?,
         was_live: state.as_ref().is_some_and(LoopState::is_live),
         bounds: state.and_then(|state| state.bounds),
@@ -169,6 +176,9 @@ impl Reviewer {
 }
 
 struct Reviewers<'a> {
+    /// The client of the loop's start.
+    client: PathBuf,
+    plugins: Option<ListedPlugins>,
     runner: ClientRunner<'a, ()>,
     /// True if the loop was live at the start: then the reviewers end with it.
     was_live: bool,
@@ -200,6 +210,8 @@ impl Reviewers<'_> {
         };
         let (extra_args, sandbox) = arguments::of_reviewer(self.args, self.tools, &protected);
         let round = ClientRound {
+            client: self.client.clone(),
+            plugins: self.plugins.clone(),
             prompt: client::fit(
                 order.prompt,
                 &self.logs.join(format!("prompt-{number}")),

@@ -42,7 +42,7 @@ exec 'GIT' "$@"
 
 /// The beginning of a round: `id` is its task and `sid` its session. What follows is the test's.
 const CLIENT: &str = r#"#!/bin/sh
-test "$1" = --version && echo '2.1.328 (Claude Code)' && exit
+test "$1" = --version -o "$1" = /cost && echo '2.1.328 (Claude Code)' && exit
 common='COMMON'
 id=$(printf '%s\n' "$2" | sed -n 's/^Your task: \([^ ]*\).*/\1/p')
 for arg; do

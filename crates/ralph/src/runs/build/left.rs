@@ -20,7 +20,7 @@ pub(crate) struct LeftForGit {
 }
 
 /// What a look has found.
-pub(crate) struct Look {
+pub(crate) struct GitLook {
     /// What the loop needs the user for.
     pub(crate) question: Option<String>,
     /// The same without what an earlier look had found.
@@ -40,13 +40,13 @@ impl LeftForGit {
         Ok(LeftForGit { root: root.to_owned(), folder: folder.to_owned(), known })
     }
 
-    pub(crate) fn look(&self) -> Result<Look> {
+    pub(crate) fn look(&self) -> Result<GitLook> {
         let found = left::look(&self.root).without(&self.known);
         let news = left::question(&found.without(&named(&self.folder)?));
         if self.folder.exists() {
             found.save(&self.folder.join(NAMED))?;
         }
-        Ok(Look { question: left::question(&found), news })
+        Ok(GitLook { question: left::question(&found), news })
     }
 }
 

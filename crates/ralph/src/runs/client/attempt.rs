@@ -5,6 +5,7 @@ use super::{ClientRound, Sum, sandbox};
 use crate::command::exit::{Exit, refused};
 use crate::runs::display::RoundDisplay;
 use anyhow::Result;
+use ralph_core::protocol::plugins::ListedPlugins;
 use ralph_core::protocol::sandbox::attempts;
 use ralph_core::stop::rounds::{self, Policy, Showed};
 use ralph_core::transcript::stream::{self, Account, Lines, StreamEvent};
@@ -29,6 +30,8 @@ pub(super) struct Tried {
     pub(super) leftovers: Vec<String>,
     pub(super) prevented: Vec<String>,
     pub(super) log_problem: Option<String>,
+    /// Why the client was ended when it started: it had loaded plugins that it must not.
+    pub(super) refusal: Option<String>,
 }
 
 impl Attempt<'_> {
@@ -50,10 +53,17 @@ impl Attempt<'_> {
             grace: self.policy.grace,
             background: self.round.background.unwrap_or(self.policy.grace),
         };
-        let mut ear = Ear { lines: Lines::default(), account: Account::default(), log, shown };
+        let mut ear = Ear {
+            lines: Lines::default(),
+            account: Account::default(),
+            log,
+            shown,
+            listed: self.round.plugins.as_ref(),
+            refusal: None,
+        };
         let gone = headless::run(&start, interrupts, &mut ear)
             .map_err(|error| refused(Exit::MissingProgram, format!("{error:#}")))?;
-        let Ear { mut lines, mut account, mut log, .. } = ear;
+        let Ear { mut lines, mut account, mut log, refusal, .. } = ear;
         lines
             .finish(&mut |line| stream::read(line).into_iter().for_each(|said| account.hear(said)));
         // One row, so that every line of the log is a JSON document of its own.
@@ -71,6 +81,7 @@ impl Attempt<'_> {
             leftovers: [account.left_running(), &gone.leftovers].concat(),
             account,
             log_problem: log.finish(),
+            refusal,
         })
     }
 }
@@ -106,16 +117,22 @@ struct Ear<'a> {
     account: Account,
     log: Log,
     shown: &'a dyn RoundDisplay,
+    listed: Option<&'a ListedPlugins>,
+    refusal: Option<String>,
 }
 
 impl Listener for Ear<'_> {
     fn hear(&mut self, piece: &[u8]) {
         self.log.feed(piece);
         let (account, shown) = (&mut self.account, self.shown);
+        let (listed, refusal) = (self.listed, &mut self.refusal);
         self.lines.feed(piece, &mut |line| {
             let Some(said) = stream::read(line) else { return };
             if let StreamEvent::Denied { tool, why, .. } = &said {
                 shown.denied(tool, why);
+            }
+            if let (StreamEvent::Began { plugins, .. }, Some(listed)) = (&said, listed) {
+                *refusal = refusal.take().or_else(|| listed.refusal(plugins));
             }
             if let StreamEvent::Warning(text) = &said {
                 shown.warns(text);
@@ -127,6 +144,10 @@ impl Listener for Ear<'_> {
 
     fn asked(&mut self, asked: InterruptRequest) {
         self.shown.asked(asked);
+    }
+
+    fn is_refused(&self) -> bool {
+        self.refusal.is_some()
     }
 
     fn is_settled(&self) -> bool {

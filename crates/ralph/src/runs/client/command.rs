@@ -4,26 +4,24 @@
 use super::{ClientRound, sandbox};
 use crate::command::exit::{Exit, refused};
 use anyhow::Result;
+use ralph_core::protocol::plugins::MODS_OFF;
 use ralph_core::protocol::sandbox::settings;
-use ralph_io::{process::programs, store::atomic};
+use ralph_io::{client as claude, store::atomic};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The kernel limits one argument to 128 KiB, with one byte for the terminator.
 pub const LONGEST_PROMPT: usize = 128 * 1024 - 1;
 
-/// The client named in `RALPH_CLAUDE`, else `claude` on `PATH`.
+/// The client of this run.
 ///
 /// # Errors
-/// When the client is not found.
+/// When it was not found.
 pub fn client() -> Result<PathBuf> {
-    let named = std::env::var_os("RALPH_CLAUDE").filter(|name| !name.is_empty());
-    let name = PathBuf::from(named.unwrap_or_else(|| "claude".into()));
-    // The path is absolute: the client may be started in another folder.
-    programs::find_named(&name).ok_or_else(|| {
+    claude::program().map(Path::to_owned).ok_or_else(|| {
         let message = format!(
             "could not find the client `{}`; install Claude Code, or name it in RALPH_CLAUDE",
-            name.display()
+            claude::program_name()
         );
         refused(Exit::MissingProgram, message)
     })
@@ -47,10 +45,10 @@ pub fn fit(prompt: String, file: &Path, words: impl FnOnce(&Path) -> String) -> 
 /// # Errors
 /// When the client is missing.
 pub fn command_line(round: &ClientRound) -> Result<String> {
-    let client = client()?;
+    let client = round.client()?;
     let env = round.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
     let args = arguments(round, None)?;
-    let words = std::iter::once(client.into_os_string()).chain(args);
+    let words = std::iter::once(client.into()).chain(args);
     let words = words.map(|word| quoted(&word.to_string_lossy()));
     let command = env.chain(words).collect::<Vec<_>>().join(" ");
     Ok(match &round.folder {
@@ -82,6 +80,7 @@ pub(super) fn arguments(
     option("--permission-mode", round.permission_mode.as_ref());
     let allowed = Some(round.allowed.join(",")).filter(|rules| !rules.is_empty());
     option("--allowedTools", allowed.as_ref());
+    args.extend(MODS_OFF.map(OsString::from));
     match &round.sandbox {
         None => args.extend(round.extra_args.iter().cloned()),
         Some(reach) => {
@@ -118,7 +117,10 @@ mod tests {
         }
     }
 
-    fn words(args: Vec<OsString>) -> String {
+    /// The words without the flag that each client gets.
+    fn words(mut args: Vec<OsString>) -> String {
+        let at = args.iter().position(|arg| arg == MODS_OFF[0]).unwrap();
+        assert_eq!(args.drain(at..at + 2).collect::<Vec<_>>(), MODS_OFF.map(OsString::from));
         args.iter().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
     }
 

@@ -1,12 +1,22 @@
 //! Finds, before a loop starts, which of its work would need a user.
 
+use super::sandbox;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::visible;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use ralph_core::protocol::permission::{self, Mode, Need, Obstacle};
+use ralph_core::protocol::plugins::{ListedPlugins, MODS_OFF};
 use ralph_core::text::plural::counted;
+use ralph_core::transcript::stream::{self, StreamEvent};
 use ralph_io::client::client_settings::{ClientSettings, Permissions};
+use ralph_io::process::run_once::{self, Program};
+use serde_json::json;
+use std::ffi::OsString;
 use std::path::Path;
+use std::time::Duration;
+
+/// A cold start on a busy machine takes seconds.
+const TO_LIST: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preflight {
@@ -36,6 +46,33 @@ pub fn preflight(
     let mut found = ClientSettings::of(project_root).permissions();
     found.rules.allow.extend_from_slice(allowed);
     compare(needs, mode, found)
+}
+
+/// The plugins of a client with these arguments, as it prints them itself: for a command that asks no
+/// model, and without any hook. None if it prints nothing: then a round must load none.
+///
+/// # Errors
+/// If the client cannot be started, or the user's own `--settings` cannot be read.
+pub(crate) fn plugins(client: &Path, folder: &Path, args: &[OsString]) -> Result<ListedPlugins> {
+    let (rest, settings) = sandbox::with_own(args, &json!({"disableAllHooks": true}))?;
+    let settings = settings.to_string();
+    let mut args = vec!["/cost", "-p", "--output-format", "stream-json", "--verbose"];
+    args.extend(["--no-session-persistence", "--settings", &settings].iter().chain(&MODS_OFF));
+    args.extend(rest.iter().filter_map(|arg| arg.to_str()));
+    let asked = run_once::run(&Program {
+        command: client.to_str().context("the client's path is not valid UTF-8")?,
+        args,
+        folder,
+        stdin: "",
+        env: Vec::new(),
+        deadline: TO_LIST,
+    })?;
+    let began = asked.stdout.lines().find_map(|line| match stream::read(line.as_bytes()) {
+        Some(StreamEvent::Began { plugins, .. }) => Some(plugins),
+        _ => None,
+    });
+    let managed = ClientSettings::of(folder).leaves_mods_on();
+    Ok(ListedPlugins::of(began.unwrap_or_default(), managed.map(|path| path.display().to_string())))
 }
 
 fn compare(needs: &[Need], mode: Option<&str>, found: Permissions) -> Result<Preflight> {
