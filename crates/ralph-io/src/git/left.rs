@@ -74,8 +74,7 @@ fn print_of(git: &Path, names: &[&str]) -> String {
         .flat_map(|name| WalkDir::new(git.join(name)).max_depth(1).follow_links(true))
         .flatten()
         .filter(|entry| {
-            entry.file_type().is_file()
-                && !entry.path().extension().is_some_and(|it| it == "sample")
+            entry.file_type().is_file() && entry.path().extension().is_none_or(|it| it != "sample")
         })
         .map(|entry| format!("{} {}\n", entry.path().display(), digest::of_file(entry.path())))
         .collect();
