@@ -15,8 +15,14 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// The fewest characters of a quote: a brace or a blank line stands in every file.
-pub const SHORTEST_QUOTE: usize = 4;
+/// The fewest characters of a quote that is a part of its line.
+pub const SHORTEST_QUOTE: usize = 20;
+
+/// The fewest letters of a line that is quoted whole: a brace stands in every file.
+pub const FEWEST_LETTERS: usize = 8;
+
+/// The lens of what Ralph finds itself.
+pub const OWN_LENS: &str = "Ralph";
 
 /// The longest answer that is read, in bytes. The object is searched for in its end.
 const LONGEST: usize = 1 << 20;
@@ -193,23 +199,75 @@ fn object_start(text: &str) -> Option<usize> {
     })
 }
 
-/// The text of a cited line, or why it cannot be read.
-pub type LineReader<'a> = &'a dyn Fn(&str, u64) -> Result<String, String>;
+/// The text of a file, or why it cannot be read.
+pub type TextReader<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// Whether a citation resolves: the file and the line exist, and the quote stands there.
 ///
 /// # Errors
 /// Why it does not resolve.
-pub fn resolves(citation: &Citation, lines: LineReader<'_>) -> Result<(), String> {
+pub fn resolves(citation: &Citation, texts: TextReader<'_>) -> Result<(), String> {
     let place = format!("{}:{}", citation.file, citation.line);
     let quote = citation.quote.trim();
-    if quote.chars().count() < SHORTEST_QUOTE {
+    let text = texts(&citation.file).map_err(|why| format!("{place} {why}"))?;
+    let line = line_of(&text, citation.line).map_err(|why| format!("{place} {why}"))?;
+    if !line.contains(quote) {
+        return Err(format!("{place} does not contain the quote"));
+    }
+    if quote.chars().count() < SHORTEST_QUOTE && !(line.trim() == quote && is_quoted(quote, &text))
+    {
         return Err(format!(
-            "the quote of {place} is too short; it needs a length of {SHORTEST_QUOTE}"
+            "the quote of {place} is too short; it needs a length of {SHORTEST_QUOTE}, or to be a whole line with \
+             {FEWEST_LETTERS} letters that occurs once"
         ));
     }
-    let text = lines(&citation.file, citation.line).map_err(|why| format!("{place} {why}"))?;
-    if text.contains(quote) { Ok(()) } else { Err(format!("{place} does not contain the quote")) }
+    if speaks_to_a_reviewer(line) {
+        return Err(format!("{place} speaks to its reviewer"));
+    }
+    Ok(())
+}
+
+fn line_of(text: &str, line: u64) -> Result<&str, String> {
+    let at = usize::try_from(line).ok().and_then(|line| line.checked_sub(1));
+    at.and_then(|at| text.lines().nth(at))
+        .ok_or_else(|| format!("does not exist: the file ends at line {}", text.lines().count()))
+}
+
+/// True if a quote stands in this text, and singles out its place.
+fn is_quoted(quote: &str, text: &str) -> bool {
+    let n_letters = quote.chars().filter(|letter| letter.is_alphabetic()).count();
+    let n_lines = || text.lines().filter(|line| line.trim() == quote).count();
+    (quote.chars().count() >= SHORTEST_QUOTE && text.contains(quote))
+        || (n_letters >= FEWEST_LETTERS && n_lines() == 1)
+}
+
+/// True for a line in the form of a reviewer's answer, and for one that names a reviewer beside what one answers. Such
+/// a line is no evidence, and is named; it decides nothing.
+fn speaks_to_a_reviewer(line: &str) -> bool {
+    let line = line.to_lowercase();
+    let bare: String = line.split_whitespace().collect();
+    let has = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
+    has(&bare, &["\"verdict\":", "\"findings\":"])
+        || (has(&line, &["reviewer"])
+            && has(&line, &["verdict", "holds", "finding", "approve", "ignore"]))
+}
+
+/// Names each of these files that speaks to its reviewer, by its first such line.
+pub fn speaking(files: &[String], texts: TextReader<'_>) -> Vec<Finding> {
+    let named = files.iter().filter_map(|file| {
+        let text = texts(file).ok()?;
+        let (line, quote) = (1..).zip(text.lines()).find(|(_, line)| speaks_to_a_reviewer(line))?;
+        Some(Finding {
+            lens: OWN_LENS.to_owned(),
+            severity: MINOR.to_owned(),
+            file: file.clone(),
+            line,
+            quote: bounded(quote.trim(), TEXT),
+            what: "it speaks to its reviewer".to_owned(),
+            ..Finding::default()
+        })
+    });
+    named.take(MOST_ITEMS).collect()
 }
 
 /// What Ralph knows about the review of a criterion, besides the answer.
@@ -233,7 +291,7 @@ pub struct ReviewFacts<'a> {
 pub fn discounts(
     verdict: &Verdict,
     facts: &ReviewFacts<'_>,
-    lines: LineReader<'_>,
+    texts: TextReader<'_>,
 ) -> Option<String> {
     let is_of_loop = |id: &str| facts.of_loop.iter().any(|session| session == id);
     match facts.reported {
@@ -259,7 +317,7 @@ pub fn discounts(
     if verdict.evidence.is_empty() {
         return Some("it cites no line as evidence".to_owned());
     }
-    verdict.evidence.iter().find_map(|one| resolves(one, lines).err())
+    verdict.evidence.iter().find_map(|one| resolves(one, texts).err())
 }
 
 /// The places that a verdict cites: `docs/a.md:3, src/b.rs:9`.
@@ -294,17 +352,12 @@ pub const MINOR: &str = "minor";
 /// Decides about each finding: drops those that cite no changed file and line, have no severity, or
 /// were found already in this round. A major finding is confirmed if its quote stands in a changed
 /// file. `changed` lists the files that the loop changed, without those that changed during the
-/// review; `has` tells whether a file contains a text.
-pub fn sort(
-    findings: &mut [Finding],
-    changed: &[String],
-    lines: LineReader<'_>,
-    has: &dyn Fn(&str, &str) -> bool,
-) {
+/// review.
+pub fn sort(findings: &mut [Finding], changed: &[String], texts: TextReader<'_>) {
     for at in 0..findings.len() {
         let (earlier, rest) = findings.split_at_mut(at);
         let Some(finding) = rest.first_mut() else { return };
-        finding.dropped = drops(finding, changed, lines, has).unwrap_or_default();
+        finding.dropped = drops(finding, changed, texts).unwrap_or_default();
         let is_same = |other: &&Finding| {
             other.dropped.is_empty()
                 && (&other.file, other.line, other.quote.trim())
@@ -319,12 +372,7 @@ pub fn sort(
     }
 }
 
-fn drops(
-    finding: &Finding,
-    changed: &[String],
-    lines: LineReader<'_>,
-    has: &dyn Fn(&str, &str) -> bool,
-) -> Option<String> {
+fn drops(finding: &Finding, changed: &[String], texts: TextReader<'_>) -> Option<String> {
     if ![MAJOR, MINOR].contains(&finding.severity.as_str()) {
         return Some("it has no severity".to_owned());
     }
@@ -337,13 +385,13 @@ fn drops(
     if finding.line == 0 {
         return Some("it cites no line".to_owned());
     }
-    if let Err(why) = lines(&finding.file, finding.line) {
+    let there = |text: String| line_of(&text, finding.line).map(drop);
+    if let Err(why) = texts(&finding.file).and_then(there) {
         return Some(format!("its line {why}"));
     }
     let quote = finding.quote.trim();
-    let is_quoted =
-        quote.chars().count() >= SHORTEST_QUOTE && changed.iter().any(|file| has(file, quote));
-    if finding.severity == MAJOR && !is_quoted {
+    let quotes = |file: &String| texts(file).is_ok_and(|text| is_quoted(quote, &text));
+    if finding.severity == MAJOR && !changed.iter().any(quotes) {
         return Some("its quote is in no file that changed".to_owned());
     }
     None

@@ -182,6 +182,12 @@ impl Listing {
         part
     }
 
+    /// True if it has a file of this path, relative to the project.
+    pub fn has(&self, path: &str) -> bool {
+        let path = globs::from_top(&self.base, path.as_bytes());
+        path.is_some_and(|path| self.iter().any(|(at, _)| at == path))
+    }
+
     /// The number of files.
     pub fn len(&self) -> usize {
         self.records.len()

@@ -7,7 +7,7 @@ use super::screen::Screen;
 use crate::command::context_dir::Here;
 use crate::command::exit::bad_state;
 use crate::command::journal::note_seen;
-use crate::verify::judge::line_of;
+use crate::verify::judge::text_of;
 use crate::verify::since_start::{changed_since_start, tree_now};
 use anyhow::{Context, Result};
 use ralph_core::evidence::review::prompt::{self, LENS, ReviewerTools};
@@ -94,9 +94,9 @@ pub(crate) fn round(
     reviewed.problems.extend(missing);
     let during = tree_now(&state)?.changed_since(&before);
     let still: Vec<String> = changed.into_iter().filter(|file| !during.contains(file)).collect();
-    let lines = |file: &str, line: u64| line_of(root, file, line);
-    let has = |file: &str, text: &str| contains(root, file, text);
-    rules::sort(&mut reviewed.findings, &still, &lines, &has);
+    let texts = |file: &str| text_of(root, file);
+    rules::sort(&mut reviewed.findings, &still, &texts);
+    reviewed.findings.extend(rules::speaking(&still, &texts));
     reviewed.changed = during.into_iter().take(MOST_CHANGED).collect();
     let recorded = record((here, file), reviewed)?;
     Ok(match limit {
@@ -208,7 +208,8 @@ fn record((here, file): (&Here, &LoopFile), reviewed: ReviewRound) -> Result<Rev
 fn told(state: &LoopState, n_tasks: usize) -> String {
     let Some(round) = state.reviews.last() else { return String::new() };
     let mut text = format!("review {}: {}", round.round, counts(round, n_tasks));
-    for one in round.findings.iter().filter(|one| one.task.is_some()) {
+    for one in round.findings.iter().filter(|one| one.task.is_some() || one.lens == rules::OWN_LENS)
+    {
         let place = format!("{}:{}", one.file, one.line);
         let what = bounded(&one.what, 120);
         text.push_str(&format!("\n  {} {place} {what}", became(one, &state.task_graph)));
@@ -242,11 +243,6 @@ impl Reviewed {
             Reviewed::Interrupted => String::new(),
         }
     }
-}
-
-fn contains(root: &Path, file: &str, text: &str) -> bool {
-    let Ok(root) = root.canonicalize() else { return false };
-    confined::text(&root, &root.join(file)).is_some_and(|whole| whole.contains(text))
 }
 
 /// How a reviewer with a shell sees the changes.

@@ -50,6 +50,10 @@ const OF_A_SESSION: [&str; 9] = [
     "RALPH_SESSION_CALL",
 ];
 
+/// Keeps the user's `CLAUDE.md`, its rules and the client's memory from the reviewer: what they say is not about the
+/// change, and a session may have written them. Hooks and the login stay (measured with 2.1.328).
+const WITHOUT_MEMORY: (&str, &str) = ("CLAUDE_CODE_DISABLE_CLAUDE_MDS", "1");
+
 /// One reviewer to start.
 pub(crate) struct ReviewerOrder {
     /// Its name among those of this run, and on the screen.
@@ -218,7 +222,9 @@ impl Reviewers<'_> {
                 |path| format!("Read {} and do what it says.", path.display()),
             )?,
             session_id: Some(started.session_id.clone()),
-            env: vec![("RALPH_ROUND".to_owned(), KIND.to_owned())],
+            env: [("RALPH_ROUND", KIND), WITHOUT_MEMORY]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
             unset: OF_A_SESSION.iter().map(|name| (*name).to_owned()).collect(),
             extra_args,
             sandbox,

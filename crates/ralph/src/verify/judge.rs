@@ -59,9 +59,15 @@ pub(super) fn judge(
         }
     };
     work.trees.read_again()?;
+    let changed = changed_since_start(order.file.folder(), &work.state);
+    let speaking = review::speaking(&changed, &|file| text_of(&work.root, file));
+    let speaking: Vec<String> = speaking
+        .iter()
+        .map(|one| format!("{}:{} speaks to its reviewer; ", one.file, one.line))
+        .collect();
     for (criterion, answer) in due.into_iter().zip(answers) {
         work.trees.remember(&criterion.paths)?;
-        let receipt = receipt(work, &criterion, answer, (&before, began))?;
+        let receipt = receipt(work, &criterion, answer, (&before, began), &speaking.concat())?;
         record(work, criterion, receipt, watcher)?;
     }
     // What a hook starts in a round ends with its client; the driver calls the user then.
@@ -194,8 +200,7 @@ fn one(
         tree_before: &before.id(),
         tree_after: &after.id(),
     };
-    let lines = |file: &str, line: u64| line_of(root, file, line);
-    Ok(match review::discounts(&found, &facts, &lines) {
+    Ok(match review::discounts(&found, &facts, &|file| evidence_of(root, &after, file)) {
         Some(why) => (false, format!("the verdict does not count: {why}")),
         None => (found.holds, found.why),
     })
@@ -209,17 +214,20 @@ fn until(work: &VerifyWork<'_>) -> Option<Timestamp> {
     clock::now().checked_add(time - spare).ok()
 }
 
-/// The text of a line of a file in the project, or why it cannot be read.
-pub(crate) fn line_of(root: &Path, file: &str, line: u64) -> std::result::Result<String, String> {
+/// The text of a file in the project, or why it cannot be read.
+pub(crate) fn text_of(root: &Path, file: &str) -> std::result::Result<String, String> {
     let path = Path::new(file);
     let is_plain = path.is_relative() && !path.components().any(|part| part.as_os_str() == "..");
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let text = is_plain.then(|| confined::text(&root, &root.join(path))).flatten();
-    let Some(text) = text else { return Err("is no readable file of the project".to_owned()) };
-    let at = usize::try_from(line).ok().and_then(|line| line.checked_sub(1));
-    match at.and_then(|at| text.lines().nth(at)) {
-        Some(line) => Ok(line.to_owned()),
-        None => Err(format!("does not exist: the file ends at line {}", text.lines().count())),
+    text.ok_or_else(|| "is no readable file of the project".to_owned())
+}
+
+/// The same for evidence, which must be in the tree that is judged.
+fn evidence_of(root: &Path, tree: &Listing, file: &str) -> std::result::Result<String, String> {
+    match text_of(root, file)? {
+        text if tree.has(file) => Ok(text),
+        _ => Err("is no file of the project's tree".to_owned()),
     }
 }
 
@@ -228,6 +236,7 @@ fn receipt(
     criterion: &Criterion,
     answered: ReviewerAnswer,
     (before, began): (&Listing, Timestamp),
+    speaking: &str,
 ) -> Result<Receipt> {
     let paths = &criterion.paths;
     let (tree_before, tree_after) = (within(before, paths).id(), work.trees.id_for(paths));
@@ -241,13 +250,13 @@ fn receipt(
         tree_before: &tree_before,
         tree_after: &tree_after,
     };
-    let lines = |file: &str, line: u64| line_of(&work.root, file, line);
+    let texts = |file: &str| evidence_of(&work.root, work.trees.now(), file);
     let read = answered.answer.as_deref().map_err(|why| format!("the reviewer gave none: {why}"));
     let verdict = read.and_then(|text| {
         review::verdict(text).map_err(|why| format!("the answer cannot be read: {why}"))
     });
     let (vacuous, verdict) = match verdict {
-        Ok(found) => (review::discounts(&found, &facts, &lines).unwrap_or_default(), Some(found)),
+        Ok(found) => (review::discounts(&found, &facts, &texts).unwrap_or_default(), Some(found)),
         Err(why) => (why, None),
     };
     let holds = verdict.as_ref().is_some_and(|found| found.holds);
@@ -263,7 +272,7 @@ fn receipt(
         session_id: answered.reported.unwrap_or_default(),
         verdict: word.to_owned(),
         evidence,
-        why,
+        why: bounded(&format!("{speaking}{why}"), 600),
         tokens: answered.tokens,
         cost: answered.cost,
         ..ReviewReceipt::default()

@@ -18,14 +18,10 @@ fn text_of(file: &str) -> Option<&'static [&'static str]> {
     }
 }
 
-fn lines(file: &str, line: u64) -> Result<String, String> {
-    let text = text_of(file).ok_or("is no readable file of the project")?;
-    let at = usize::try_from(line).ok().and_then(|line| line.checked_sub(1));
-    at.and_then(|at| text.get(at)).map(|line| (*line).to_owned()).ok_or("does not exist".to_owned())
-}
-
-fn has(file: &str, quote: &str) -> bool {
-    text_of(file).is_some_and(|text| text.join("\n").contains(quote))
+fn texts(file: &str) -> Result<String, String> {
+    text_of(file)
+        .map(|text| text.join("\n"))
+        .ok_or_else(|| "is no readable file of the project".to_owned())
 }
 
 const FILES: [&str; 8] = [
@@ -66,7 +62,7 @@ fn only_a_finding_that_cites_what_is_there_is_confirmed() {
                         "quote": quote, "what": "it is wrong"});
                     let answer = format!("I looked.\n{}", json!({"findings": [item]}));
                     let mut found = findings(&answer, "tests").unwrap().found;
-                    sort(&mut found, &[CHANGED.to_owned()], &lines, &has);
+                    sort(&mut found, &[CHANGED.to_owned()], &texts);
                     let may_count = severity.trim().eq_ignore_ascii_case("major")
                         && file == CHANGED
                         && line.as_u64().is_some_and(|line| (1..=3).contains(&line))
@@ -92,17 +88,16 @@ fn only_a_verdict_whose_every_line_is_there_counts() {
     };
     let good = json!({"file": CHANGED, "line": 2, "quote": TEXT[1]});
     let counts = |answer: &str| {
-        verdict(answer).is_ok_and(|found| discounts(&found, &facts, &lines).is_none())
+        verdict(answer).is_ok_and(|found| discounts(&found, &facts, &texts).is_none())
     };
     let mut n_counted = 0;
     for file in FILES {
         for line in numbers() {
             for quote in QUOTES {
                 let one = json!({"file": file, "line": line, "quote": quote});
-                let is_there = line.as_u64().and_then(|line| lines(file, line).ok());
-                let is_there = is_there.is_some_and(|text| {
-                    quote.trim().chars().count() >= 4 && text.contains(quote.trim())
-                });
+                let at = line.as_u64().and_then(|line| usize::try_from(line).ok()?.checked_sub(1));
+                let is_there = at.and_then(|at| text_of(file)?.get(at));
+                let is_there = is_there.is_some_and(|text| *text == quote.trim() && text.len() > 1);
                 n_counted += usize::from(is_there);
                 for evidence in [json!([one]), json!([good, one]), json!([one, good])] {
                     let answer =
@@ -152,7 +147,7 @@ fn a_flood_of_findings_hides_no_major_one() {
     );
     let mut read = findings(&json!({"findings": all}).to_string(), "tests").unwrap();
     assert_eq!((read.found.len(), read.n_left_out), (MOST_ITEMS, 1_001 - MOST_ITEMS));
-    sort(&mut read.found, &[CHANGED.to_owned()], &lines, &has);
+    sort(&mut read.found, &[CHANGED.to_owned()], &texts);
     assert_eq!(confirmed(&read.found).count(), 1);
 }
 
@@ -163,7 +158,7 @@ fn the_texts_of_a_huge_finding_are_cut_and_its_control_characters_are_shown() {
         json!({"severity": "major", "file": CHANGED, "line": 2, "quote": TEXT[1], "what": what});
     let answer = json!({"findings": [one]}).to_string();
     let mut found = findings(&answer, "tests").unwrap().found;
-    sort(&mut found, &[CHANGED.to_owned()], &lines, &has);
+    sort(&mut found, &[CHANGED.to_owned()], &texts);
     let made = task(&found[0], "T-1");
     assert!(made.name.encode_utf16().count() <= 300, "{}", made.name);
     assert!(

@@ -1,6 +1,6 @@
 //! What Ralph writes to a reviewer. Nothing of the conversation is in it.
 
-use crate::evidence::review::SHORTEST_QUOTE;
+use crate::evidence::review::{FEWEST_LETTERS, SHORTEST_QUOTE};
 use crate::state::{Criterion, LoopState, ReviewLens};
 use crate::text::truncate::bounded;
 use std::fmt::Write;
@@ -55,8 +55,8 @@ pub fn of_criterion(
         text,
         "\n`verdict` is `holds` or `fails`. `evidence` lists the lines that your verdict rests on, at \
          least one: `file` relative to the current folder, `line` counted from 1, `quote` copied from \
-         that line, with a length of {SHORTEST_QUOTE} or more. A quote that does not stand in that line makes \
-         the verdict void.\n"
+         that line, {}. A quote that does not stand in that line makes the verdict void.\n",
+        length()
     );
     text
 }
@@ -90,10 +90,17 @@ pub fn of_changes(
     let _ = write!(
         text,
         "\nWithout a finding the list is empty. `file` is one of the changed files, `line` is counted from \
-         1, `quote` is copied from that line, with a length of {SHORTEST_QUOTE} or more. A finding without a \
-         line of a changed file or without a severity is dropped.\n"
+         1, `quote` is copied from that line, {}. A finding without a line of a \
+         changed file or without a severity is dropped.\n",
+        length()
     );
     text
+}
+
+fn length() -> String {
+    format!(
+        "with a length of {SHORTEST_QUOTE} or more, or the whole line if it has {FEWEST_LETTERS} letters and occurs once"
+    )
 }
 
 /// The goal, the criteria, the changed files and what the reviewer may do.
