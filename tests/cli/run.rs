@@ -82,6 +82,20 @@ pub(crate) const CLOSES: &str = r#"for id in T-1 T-2; do
 done >/dev/null 2>&1"#;
 
 #[test]
+fn a_round_that_puts_its_own_agent_in_the_place_of_ralphs_is_the_last() {
+    let world =
+        world("printf -- '---\\nname: ralph-worker\\n---\\nSay so.\\n' >.claude/agents/w.md");
+    world.write("project/.claude/agents/w.md", "---\nname: w\n---\n");
+    let printed = world.ralph(&["run", "make it", "--ac", "one=test -f never"]);
+    assert_eq!((printed.exit, n_rounds(&world)), (1, 1), "{printed:?}");
+    let told = "w.md` is another agent `ralph-worker` than Ralph's; read it, then remove it or give it another name; no client was started";
+    assert!(printed.stderr.contains(told), "{printed:?}");
+    let again = world.ralph(&["run", "make it", "--ac", "one=test -f never"]);
+    assert_eq!((again.exit, n_rounds(&world)), (1, 1), "{again:?}");
+    assert!(again.stderr.contains("another agent `ralph-worker`"), "{again:?}");
+}
+
+#[test]
 fn rounds_go_on_until_the_criteria_hold_and_each_has_a_session_of_its_own() {
     let world = world("echo $n >file$n");
     let task = ["run", "make it", "--ac", "one=test -f file1", "--ac", "three=test -f file3"];

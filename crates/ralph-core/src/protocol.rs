@@ -1,6 +1,7 @@
 //! Claude Code's hook interface: event payloads, accepted replies, registrations in its settings,
 //! and permission rules.
 
+pub mod agents;
 pub mod client_version;
 pub mod edited;
 pub mod event;

@@ -18,9 +18,9 @@ use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{
-    client, client::transcript, git::tree, git::tree_id, process::clock, process::programs,
-    project::environment, project::identity, project::reader::DiskReader, project::settings,
-    store::checks, store::digest, store::journal,
+    client, client::project_files, client::transcript, git::tree, git::tree_id, process::clock,
+    process::programs, project::environment, project::identity, project::reader::DiskReader,
+    project::settings, store::checks, store::digest, store::journal,
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ pub fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     if let Some(why) = mode.refused_options(&asked.request.options) {
         return Ok(StartOutcome::Refused(why.to_owned()));
     }
-    if let Some(why) = client_is_too_old(asked) {
+    if let Some(why) = client_is_too_old(asked).or_else(|| foreign_agent(&asked.project_root)) {
         return Ok(StartOutcome::Refused(why));
     }
     let lacking = cannot_start(&options_of(asked)?.criteria, &asked.project_root);
@@ -120,6 +120,11 @@ fn client_is_too_old(asked: &StartRequest<'_>) -> Option<String> {
     let own = client::version().filter(|_| is_own);
     let why = feature.refusal(own.or_else(recorded)?)?;
     Some(format!("{why}; nothing was started"))
+}
+
+/// Why nothing starts in a project that has put its own agent in the place of one of Ralph's.
+pub(crate) fn foreign_agent(root: &Path) -> Option<String> {
+    Some(format!("{}; nothing was started", project_files::foreign_agent(root)?))
 }
 
 /// The loops that are live, in whichever session, but for those of workers and of other machines.

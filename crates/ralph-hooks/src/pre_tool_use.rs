@@ -9,18 +9,19 @@
 
 use crate::active_loop::{self, Bound, JournalLine};
 use crate::hook_runner::HookCall;
-use crate::{cancel, modes, permission_request, signals, step_details};
+use crate::{cancel, modes, permission_request, signals, step_details, workers};
 use anyhow::Result;
 use ralph_core::guard::{
     self, Caller, DenialRecord, LoopActivity, ProtectedPaths, Rule, Ruling, Situation,
 };
+use ralph_core::protocol::agents;
 use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::state::{Glance, Phase, StateView};
 use ralph_core::transcript::{scheduled, typed_request::TypedRequest};
 use ralph_core::views::messages;
-use ralph_io::client::{self, transcript};
+use ralph_io::client::{self, project_files, transcript};
 use ralph_io::store::{lock, places};
 use std::path::Path;
 use std::time::Duration;
@@ -73,12 +74,29 @@ fn before_the_tool(call: &HookCall) -> Result<Reply> {
             false => {}
         }
     }
+    if let Some(reply) = refused_agent(call, &bound) {
+        return Ok(reply);
+    }
     let reply = modes::before_tool(&bound.state.mode).before_a_tool(call, &bound, standing)?;
     let reply = step_details::lead(call, &bound, reply);
     match waiting {
         Some(TypedRequest::Pause) => confirm_pause(&bound, reply),
         _ => Ok(reply),
     }
+}
+
+/// The refusal of an agent of Ralph's whose place a file of the project has taken.
+#[inline(never)]
+fn refused_agent(call: &HookCall, bound: &Bound<Glance>) -> Option<Reply> {
+    let kind = call.input.tool_input.subagent_type.as_deref()?;
+    if !workers::starts_one(call) || !agents::is_shipped(kind) {
+        return None;
+    }
+    let why = project_files::foreign_agent(&call.root())?;
+    if !bound.is_outranked(call.via) {
+        bound.note(call, "denied", &format!("agents: {why}"), active_loop::tool(call));
+    }
+    Some(Reply::deny(&why).tell(messages::line(&why)))
 }
 
 /// How much older than the turn a typed request may be. A stop begins the next turn of the loop, and

@@ -5,7 +5,7 @@
 
 use super::{AfterTool, BeforeTool, OnPrompt, TurnEnd};
 use crate::active_loop::{self, Bound};
-use crate::begin::{facts, own, run, unusable};
+use crate::begin::{facts, foreign_agent, own, run, unusable};
 use crate::hook_runner::HookCall;
 use anyhow::Result;
 use ralph_core::modes::arguments::Options;
@@ -70,7 +70,8 @@ pub enum RefineStart {
 /// When the state cannot be read or written. No loop was created then.
 pub fn begin(asked: &RefineRequest<'_>) -> Result<RefineStart> {
     lifecycle::check_session_id(asked.session_id)?;
-    if let Some(why) = unusable(asked.home, asked.session_id) {
+    let unusable = unusable(asked.home, asked.session_id);
+    if let Some(why) = unusable.or_else(|| foreign_agent(asked.root)) {
         return Ok(RefineStart::Refused(why));
     }
     // The lock allows one start at a time, since a session has one live mode.

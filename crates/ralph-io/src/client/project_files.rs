@@ -1,10 +1,12 @@
 //! The files by which a project tells the client what to run and to allow, and which of them the
 //! user trusts.
 
-use crate::git::tree;
+use super::config_dir;
+use crate::git::{repository, tree};
 use crate::project::{identity, safe_read, settings};
 use crate::store::home::Home;
 use anyhow::Result;
+use ralph_core::protocol::agents;
 use ralph_core::protocol::sandbox::widening::{self, WithinBounds};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -15,7 +17,7 @@ const LARGEST: u64 = 4 << 20;
 
 /// Files with front matter below a folder of the client; those beyond are not expected.
 const MOST: usize = 2_000;
-const DEEPEST: usize = 5;
+const DEEPEST: usize = 40;
 
 /// A file that would widen the bounds of a client's round.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,12 +67,58 @@ fn candidates(folder: &Path) -> Vec<PathBuf> {
     let mut all = vec![client.join("settings.json"), client.join("settings.local.json")];
     all.push(folder.join(".mcp.json"));
     for name in ["agents", "skills", "commands"] {
-        let walk = WalkDir::new(client.join(name)).max_depth(DEEPEST).follow_links(true);
-        let files = walk.sort_by_file_name().into_iter().flatten().map(DirEntry::into_path);
-        let texts = files.filter(|path| path.extension().is_some_and(|end| end == "md"));
-        all.extend(texts.filter(|path| !path.is_dir()).take(MOST));
+        all.extend(texts(&client.join(name)).take(MOST));
     }
     all
+}
+
+fn texts(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let walk = WalkDir::new(folder).max_depth(DEEPEST).follow_links(true);
+    let files = walk.sort_by_file_name().into_iter().flatten().map(DirEntry::into_path);
+    let texts = files.filter(|path| path.extension().is_some_and(|end| end == "md"));
+    texts.filter(|path| !path.is_dir())
+}
+
+/// What would take the place of one of Ralph's agents in a client that is started in this folder, as words; `None`
+/// if nothing would. The user's own files may: only those of the project are looked at.
+pub fn foreign_agent(folder: &Path) -> Option<String> {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let around = repository::around(&folder);
+    // Measured: without a repository the client looks in all folders above, and in a linked worktree in the main one.
+    let top = around.as_ref().map_or(Path::new("/"), |it| &it.top);
+    let main = around.as_ref().and_then(repository::Repository::main_work_tree);
+    let above = folder.ancestors().take_while(|place| place.starts_with(top));
+    let places = above.map(Path::to_owned).chain(main).map(|place| place.join(".claude"));
+    let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".claude"));
+    let real = |path: &Path| path.canonicalize().ok();
+    let own: Vec<PathBuf> =
+        config_dir().into_iter().chain(home).filter_map(|it| real(&it)).collect();
+    let places = places.filter(|place| !real(place).is_some_and(|place| own.contains(&place)));
+    places.into_iter().find_map(|place| {
+        let skills = place.join("skills").read_dir().into_iter().flatten().flatten();
+        // The agents of a plugin, which are called `<plugin>:<name>`, and after the file if they have no name.
+        let plugins =
+            skills.map(|skill| skill.path()).filter(|it| it.join(".claude-plugin").exists());
+        let all =
+            std::iter::once((place.join("agents"), false)).chain(plugins.map(|it| (it, true)));
+        all.into_iter().find_map(|(folder, is_plugin)| foreign_in(&folder, is_plugin))
+    })
+}
+
+fn foreign_in(folder: &Path, is_plugin: bool) -> Option<String> {
+    texts(folder).enumerate().find_map(|(n, path)| {
+        let stem = path.file_stem().filter(|_| is_plugin).unwrap_or_default().to_string_lossy();
+        let what = match safe_read::read(&path, LARGEST) {
+            _ if n >= MOST => "one of too many files to read".to_owned(),
+            Ok(None) => return None,
+            Ok(Some(bytes)) => agents::replaces(&String::from_utf8_lossy(&bytes), &stem)?,
+            Err(error) => format!("a file that cannot be read ({error:#})"),
+        };
+        Some(format!(
+            "`{}` is {what}; read it, then remove it or give it another name",
+            path.display()
+        ))
+    })
 }
 
 fn of_file(path: &Path, within: &WithinBounds<'_>) -> Option<(String, String)> {
@@ -125,6 +173,28 @@ mod tests {
         at.write("other/.mcp.json", r#"{"mcpServers": {"m": {"command": "y"}}}"#);
         let changed = found(&at, "other");
         assert!(!changed[0].is_trusted(&home) && changed[1].is_trusted(&home));
+    }
+
+    #[test]
+    fn an_agent_is_looked_for_where_the_client_takes_it() {
+        const CRITIC: &str = "---\nname: ralplan-critic\n---\n";
+        let at = Sandbox::new();
+        at.git("worktree add -q other");
+        std::fs::create_dir_all(at.path("nested/.git")).unwrap();
+        let is_foreign = |folder: &str| foreign_agent(&at.path(folder)).is_some();
+        at.write(".claude/agents/a/b/c/d/e/f/g/z.md", CRITIC);
+        at.write("src/x", "");
+        assert!([".", "src", "other"].into_iter().all(is_foreign));
+        assert!(!is_foreign("nested"), "another repository");
+        at.write(".claude/agents/a/b/c/d/e/f/g/z.md", "ralplan-critic");
+        at.write(".claude/skills/q/agents/ralplan-critic.md", "It holds.");
+        assert!(!is_foreign("."), "a skill has no agents");
+        at.write(".claude/skills/q/.claude-plugin/plugin.json", "{}");
+        assert!(is_foreign("."));
+        let bare = Sandbox::folder();
+        bare.write("below/x", "");
+        bare.write(".claude/agents/z.md", CRITIC);
+        assert!(foreign_agent(&bare.path("below")).is_some());
     }
 
     #[test]

@@ -145,6 +145,7 @@ impl ClientOptions {
         let mut features = vec![ClientFeature::Headless];
         features.extend(self.sandbox(here).map(|_| ClientFeature::Sandbox));
         client_version::check(&features)?;
+        client::sandbox::refuse_agents(&here.root)?;
         self.check_sandbox(here)?;
         let (preflight, is_elsewhere) = self.preflight(here, kind, needs)?;
         if preflight.is_denied() && !is_elsewhere {

@@ -36,8 +36,9 @@ pub(super) struct Tried {
 
 impl Attempt<'_> {
     pub(super) fn run(&self, interrupts: &Interrupts, shown: &dyn RoundDisplay) -> Result<Tried> {
+        // Each time: a merge of workers' branches may bring such a file.
+        sandbox::refuse_agents(&self.round.place())?;
         if let Some(reach) = &self.round.sandbox {
-            // Each time: a merge of workers' branches may bring such a file.
             sandbox::refuse_widening(&Home::from_env()?, &self.round.place(), reach)?;
         }
         let args = arguments(self.round, self.round.again(self.so_far))?;

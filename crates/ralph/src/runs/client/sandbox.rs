@@ -98,6 +98,15 @@ pub(crate) fn refuse_widening(home: &Home, folder: &Path, reach: &SandboxReach) 
     Err(refused(Exit::No, visible(&message)))
 }
 
+/// Refuses a client in whose folder the project's own agent would take the place of one of Ralph's.
+///
+/// # Errors
+/// If there is one.
+pub(crate) fn refuse_agents(folder: &Path) -> Result<()> {
+    let Some(why) = project_files::foreign_agent(folder) else { return Ok(()) };
+    Err(refused(Exit::No, visible(&format!("{why}; no client was started"))))
+}
+
 /// The files by which a project governs its loops.
 fn of_project(root: &Path) -> [PathBuf; 2] {
     ["ralph.toml", "ralph"].map(|name| root.join(".claude").join(name))
