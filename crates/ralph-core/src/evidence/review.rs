@@ -217,8 +217,8 @@ pub fn resolves(citation: &Citation, texts: TextReader<'_>) -> Result<(), String
     if quote.chars().count() < SHORTEST_QUOTE && !(line.trim() == quote && is_quoted(quote, &text))
     {
         return Err(format!(
-            "the quote of {place} is too short; it needs a length of {SHORTEST_QUOTE}, or to be a whole line with \
-             {FEWEST_LETTERS} letters that occurs once"
+            "the quote of {place} is too short; it needs a length of {SHORTEST_QUOTE}, or to be a whole line, its letters \
+             {FEWEST_LETTERS} or more, that occurs once"
         ));
     }
     if speaks_to_a_reviewer(line) {

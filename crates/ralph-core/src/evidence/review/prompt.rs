@@ -99,7 +99,7 @@ pub fn of_changes(
 
 fn length() -> String {
     format!(
-        "with a length of {SHORTEST_QUOTE} or more, or the whole line if it has {FEWEST_LETTERS} letters and occurs once"
+        "with a length of {SHORTEST_QUOTE} or more, or the whole line if its letters are {FEWEST_LETTERS} or more and it occurs once"
     )
 }
 
