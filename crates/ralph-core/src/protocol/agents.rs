@@ -86,15 +86,6 @@ mod tests {
     }
 
     #[test]
-    fn the_table_has_every_agent() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../agents");
-        let files = std::fs::read_dir(folder).unwrap().flatten();
-        let mut names: Vec<_> = files.map(|file| file.file_name().into_string().unwrap()).collect();
-        names.sort();
-        assert_eq!(names, SHIPPED.map(|(name, _)| format!("{name}.md")));
-    }
-
-    #[test]
     fn what_the_client_takes_for_an_agent_of_ralphs_is_named_in_each_form() {
         for (name, text) in SHIPPED {
             assert_eq!(replaces(text, ""), None);

@@ -68,6 +68,7 @@ pub(crate) const SHIPPED: &[Shipped] = shipped![
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ralph_core::protocol::agents;
     use ralph_core::protocol::registration::{Location, skill_front_matter};
     use std::path::Path;
 
@@ -107,6 +108,17 @@ mod tests {
         found.sort();
         known.sort();
         assert_eq!(found, known);
+    }
+
+    #[test]
+    fn every_agent_is_known_as_one_of_ralphs() {
+        for file in SHIPPED.iter().filter(|file| file.path.starts_with("agents/")) {
+            let name = Path::new(file.path).file_stem().unwrap().to_str().unwrap();
+            assert!(
+                agents::is_shipped(name) && agents::replaces(file.text, "").is_none(),
+                "{name}"
+            );
+        }
     }
 
     fn list(root: &Path, folder: &str, found: &mut Vec<String>) {
