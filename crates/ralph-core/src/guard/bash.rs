@@ -6,6 +6,7 @@
 use super::places;
 use super::plain_readers::{is_ralph, is_reader};
 use super::{Rule, RuleHit, Situation, ToolCall, ralph_command};
+use crate::shell::programs::behind_wrappers;
 use crate::shell::{self, Simple};
 
 /// The row for the command line of a shell.
@@ -33,6 +34,8 @@ pub(super) fn named(situation: &Situation<'_>, line: &str) -> Option<RuleHit> {
 fn only_reads(simple: &Simple) -> bool {
     const LOOKS: [&str; 9] =
         ["add", "blame", "commit", "diff", "grep", "log", "ls-files", "show", "status"];
+    let inner = Simple { words: behind_wrappers(simple.program()).to_vec(), ..simple.clone() };
+    let simple = &inner;
     let looks = || {
         let first = simple.arguments().first();
         first.is_some_and(|word| LOOKS.contains(&word.text.as_str()))
