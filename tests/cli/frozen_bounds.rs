@@ -9,6 +9,7 @@ use std::path::Path;
 
 /// Keeps the `--settings` of each client.
 const CLIENT: &str = r#"#!/bin/sh
+[ "$1" = --version -o "$1" = /cost ] && echo '2.1.328 (Claude Code)' && exit
 for arg; do
   test "$before" = --settings && printf '%s\n' "$arg" >>"$HOME/settings"
   before=$arg

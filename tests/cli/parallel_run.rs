@@ -537,16 +537,16 @@ if test "$RALPH_ROUND" = review; then
   case "$prompt" in
     *"The question:"*)
       if test -e a && test -e b; then word=holds; else word=fails; fi
-      result '{\"verdict\":\"'$word'\",\"evidence\":[{\"file\":\"a\",\"line\":1,\"quote\":\"text of a\"}],\"why\":\"x\"}';;
+      result '{\"verdict\":\"'$word'\",\"evidence\":[{\"file\":\"a\",\"line\":1,\"quote\":\"the text of a\"}],\"why\":\"x\"}';;
     *"one lens only, tests"*)
       if test -e mended; then result '{\"findings\":[]}'
-      else result '{\"findings\":[{\"severity\":\"major\",\"file\":\"b\",\"line\":1,\"quote\":\"text of b\",\"what\":\"lacks a test\"}]}'; fi;;
+      else result '{\"findings\":[{\"severity\":\"major\",\"file\":\"b\",\"line\":1,\"quote\":\"the text of b\",\"what\":\"lacks a test\"}]}'; fi;;
     *) result '{\"findings\":[]}';;
   esac
   exit 0
 fi
 case "$prompt" in *"lacks a test"*) touch mended; CLAUDE_CODE_SESSION_ID=$sid ralph task done T-1 --owner 'ralph build' --result x >/dev/null; ends; exit 0;; esac
-echo "text of $id" >$id; closes; ends"#;
+echo "the text of $id" >$id; closes; ends"#;
 
 fn with_a_reviewed_criterion(world: &World) {
     world.change_state(|state| {

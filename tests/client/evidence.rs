@@ -14,7 +14,9 @@ use ralph_test_support::fake_api::{ApiRequest, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;
-use crate::kept::{TOKEN, continuations, installed, positions, the_ended, the_live, what_hooks_said};
+use crate::kept::{
+    TOKEN, continuations, installed, positions, the_ended, the_live, what_hooks_said,
+};
 use crate::support::World;
 use crate::versions::assert_refused;
 

@@ -1,6 +1,10 @@
 //! Mods of the client: code of a plugin that speaks in the user's name, or answers before a hook does.
 
+use std::fs;
+use std::path::Path;
+
 use ralph_test_support::fake_api::{Script, ScriptedTurn, StandIn};
+use serde_json::json;
 
 use crate::Test;
 use crate::kept::{TOKEN, installed, the_archived, the_ended, the_live};
@@ -35,24 +39,30 @@ const SPEAKS: &str = r"export function register(on) {
 ";
 
 const OVERRULES: &str = "export function register(on) {
-  on('classic.Stop', async ($, e, next) => next(e))
+  on('classic.Stop', async ($, e, next) => {
+    await $.ui.log('talker heard a stop')
+    return next(e)
+  })
   on('tool.check', async ($, e, next) => next(e))
 }
 ";
 
 fn with_mod(code: &str) -> World {
     let world = installed();
-    let folder = world.config().join("skills/talker");
+    put(&world.config().join("skills/talker"), code);
+    world
+}
+
+fn put(folder: &Path, code: &str) {
     for (file, text) in [
         (".claude-plugin/plugin.json", r#"{"name": "talker", "version": "1.0.0"}"#),
         ("hooks/hooks.json", r#"{"modules": ["./register.js"]}"#),
         ("hooks/register.js", code),
     ] {
         let path = folder.join(file);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
     }
-    world
 }
 
 /// Waits in the first turn until there is a file `go`, and works for one more.
@@ -132,12 +142,55 @@ fn a_command_of_a_mod_pauses_the_loop() {
     assert_eq!(the_live(&world).state["pause"]["cause"], "mod");
 }
 
+/// How a mod is loaded: the arguments of the client, and the name by which the start of a loop calls it.
+type Way = fn(&World, &str) -> (Vec<String>, &'static str);
+
+const WAYS: [Way; 5] = [
+    |world, code| {
+        put(&world.config().join("skills/talker"), code);
+        (Vec::new(), "talker@skills-dir")
+    },
+    |world, code| {
+        put(&world.project().join(".claude/skills/talker"), code);
+        (Vec::new(), "talker@skills-dir")
+    },
+    |world, code| {
+        let market = world.root().join("market");
+        put(&market.join("talker"), code);
+        let listed = json!({"name": "market", "owner": {"name": "x"},
+            "plugins": [{"name": "talker", "source": "./talker"}]});
+        fs::create_dir(market.join(".claude-plugin")).unwrap();
+        fs::write(market.join(".claude-plugin/marketplace.json"), listed.to_string()).unwrap();
+        world.settings(json!({
+            "enabledPlugins": {"talker@market": true},
+            "extraKnownMarketplaces": {"market": {"source": {"source": "directory", "path": market}}},
+        }));
+        (Vec::new(), "talker@market")
+    },
+    |world, code| {
+        const SESSION: &str = "1b1f5c1e-0000-4000-8000-000000000001";
+        put(&world.config().join("dev-mods").join(SESSION).join("talker"), code);
+        (vec!["--session-id".to_owned(), SESSION.to_owned()], "talker")
+    },
+    |world, code| {
+        let folder = world.root().join("elsewhere/talker");
+        put(&folder, code);
+        (vec!["--plugin-dir".to_owned(), folder.display().to_string()], "talker")
+    },
+];
+
 fn the_start_of_a_loop_names_a_mod_that_answers_before_the_hooks() {
-    let (world, stand_in) = (with_mod(OVERRULES), model());
-    world.write("go", "");
-    let terminal = world.terminal_in(&stand_in, "bypassPermissions", "bypass permissions on");
-    terminal.submit("/ralph \"Tidy the attic\"");
-    terminal.wait_for("the mod `talker@skills-dir` (classic.Stop, tool.check) can end this loop");
+    for way in WAYS {
+        let (world, stand_in) = (installed(), model());
+        let (args, name) = way(&world, OVERRULES);
+        world.write("go", "");
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let terminal = world.terminal(&stand_in, &args);
+        terminal.submit("/ralph \"Tidy the attic\"");
+        terminal.wait_for(&format!("the mod `{name}` (classic.Stop, tool.check) can end this"));
+        // It is loaded: its answer to the stop shows.
+        terminal.wait_for("talker heard a stop");
+    }
     let (world, stand_in) = (with_mod(SPEAKS), model());
     world.write("go", "");
     let terminal = world.terminal_in(&stand_in, "bypassPermissions", "bypass permissions on");

@@ -29,7 +29,7 @@ fn looping() -> World {
         fs::write(path, text).unwrap();
     }
     world.write(".claude/settings.local.json", r#"{"permissions":{"allow":[]}}"#);
-    world.write(".claude/ralph.toml", "");
+    world.write(".claude/ralph.toml", "# Mine.\n");
     world.git("add .");
     world.start("--max-iterations 9");
     world

@@ -4,13 +4,14 @@ use crate::modes::{self, ralplan};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use ralph_core::modes::arguments::{LoopRequest, Options};
+use ralph_core::modes::mode;
 use ralph_core::modes::shared;
 use ralph_core::modes::start::{self, Facts, StartDecision, StartInputs};
 use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::state::{
-    Criterion, DrivenTurn, Ending, EndingKind, LoopError, LoopState, Mode, Phase, Registration,
-    StartedBy, StateView as _,
+    Criterion, DrivenTurn, Ending, EndingKind, LoopError, LoopState, Mode, Obeyed, Phase,
+    Registration, StartedBy, StateView as _,
 };
 use ralph_core::tasks::plan::{self, Plan, Problem};
 use ralph_core::{evidence::pinned, project, views::unusable};
@@ -519,6 +520,12 @@ pub(crate) fn run(
     if via.is_some() && state.environment.is_none() {
         state.environment = Some(environment::record());
     }
+    let is_known = prompt_id.is_empty() || client::round().is_some();
+    state.obeyed = (!is_known).then(|| Obeyed {
+        prompt_id: prompt_id.to_owned(),
+        words: mode::of(&state.mode).resume_command(state).to_string(),
+        planning: None,
+    });
     state.turn = match prompt_id {
         "" => None,
         id => Some(DrivenTurn::typed(id, now)),

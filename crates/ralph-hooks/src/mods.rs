@@ -29,11 +29,15 @@ pub(crate) fn obeyed(call: &HookCall, state: &LoopState) -> Option<Obeyed> {
     (!id.is_empty()).then(|| Obeyed { prompt_id: id.clone(), words, planning })
 }
 
-/// Remembers the prompt of this call as one that was obeyed.
-pub(crate) fn remember(call: &HookCall) -> Result<()> {
-    match Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live()) {
-        Some(bound) => bound.update(|state| state.obeyed = obeyed(call, state)).map(drop),
-        None => Ok(()),
+/// Remembers the prompt of this call as one that was obeyed. What is wrong with the state has been said by then.
+pub(crate) fn remember(call: &HookCall) {
+    let found = Bound::<LoopState>::find(call).ok().flatten();
+    let is_new = |bound: &Bound| match &bound.state.obeyed {
+        Some(before) => before.prompt_id != call.input.prompt_id,
+        None => true,
+    };
+    if let Some(bound) = found.filter(|bound| bound.state.is_live() && is_new(bound)) {
+        let _ = bound.update(|state| state.obeyed = obeyed(call, state));
     }
 }
 
@@ -53,9 +57,8 @@ fn judged(call: &HookCall, file: &LoopFile, obeyed: &Obeyed) -> Result<bool> {
         return Ok(false);
     }
     match transcript::giver(Path::new(&call.input.transcript_path), &obeyed.prompt_id) {
-        // Its record is there at the latest when its turn ends.
-        None if *event != HookEvent::Stop => Ok(false),
-        None | Some(Giver::User) => {
+        None => Ok(false),
+        Some(Giver::User) => {
             let seen = |state: &mut LoopState| {
                 state.obeyed.take_if(|one| *one == *obeyed && state.phase != Phase::Ended).is_some()
             };

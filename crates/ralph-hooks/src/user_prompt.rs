@@ -31,7 +31,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
             let request =
                 TypedRequest::of_command(&call.input.command_name, &call.input.command_args);
             if request.is_none_or(TypedRequest::needs_the_turn) {
-                mods::remember(call)?;
+                mods::remember(call);
             }
             Ok(reply)
         }
@@ -284,7 +284,7 @@ fn prompt(call: &HookCall) -> Result<Reply> {
         Some(TypedRequest::Pause) if !is_command => typed_pause(call, &bound),
         _ => match modes::on_prompt(&bound.state.mode.word()).prompted(call, &bound.state)? {
             Some(reply) => {
-                mods::remember(call)?;
+                mods::remember(call);
                 Ok(reply)
             }
             None => other_prompt(call, &bound),

@@ -32,7 +32,7 @@ use ralph_core::text::secrets;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsStr;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -270,9 +270,9 @@ pub fn start_apart<A: AsRef<OsStr>>(program: &Path, arguments: &[A], redacts: bo
     command.stdin(if redacts { Stdio::piped() } else { Stdio::null() });
     let child = command.spawn();
     let child = child.with_context(|| format!("could not start `{}`", program.display()))?;
-    if let Some(stdin) = child.stdin {
+    if let Some(mut stdin) = child.stdin {
         // One that ends before it has read them has told nobody anything.
-        let _ = serde_json::to_writer(stdin, &taken);
+        let _ = stdin.write_all(&serde_json::to_vec(&taken)?);
     }
     Ok(())
 }

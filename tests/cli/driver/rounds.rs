@@ -2,6 +2,7 @@
 
 use super::round::{heard, interrupt};
 use super::world::{DONE, INIT, OVERLOADED, WORKS, World};
+use ralph_core::protocol::plugins::MODS_OFF;
 use serde_json::{Value, json};
 
 #[test]
@@ -12,8 +13,10 @@ fn a_round_that_goes_well_tells_what_it_used_and_shows_what_it_did() {
     assert_eq!(answer.came["outcome"], json!({"finished": "done", "is_error": false}));
     assert_eq!((&answer.came["tokens"], &answer.came["cost"]), (&json!(2007), &json!(0.5)));
     assert_eq!(answer.came["leftovers"], json!([]));
+    let mods_off = format!("{}|", MODS_OFF.join("|"));
+    assert!(world.args(0).contains(&mods_off));
     assert_eq!(
-        world.args(0),
+        world.args(0).replace(&mods_off, ""),
         "-p|Work.|--output-format|stream-json|--verbose|--session-id|an-id|--permission-mode|acceptEdits|--model|x|"
     );
     let shown = "round 1/1: begins\nround 1/1: Bash cargo test\n";

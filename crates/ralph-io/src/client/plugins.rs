@@ -5,6 +5,7 @@
 
 use crate::client;
 use crate::process::run_once::{self, Program};
+use crate::process::table::ProcessTable;
 use crate::project::user_files;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -121,6 +122,7 @@ pub fn all(project_root: &Path) -> Vec<Plugin> {
     }
     let named = std::env::var("CLAUDE_CODE_PLUGIN_DIRS").unwrap_or_default();
     let named = named.split(':').map(PathBuf::from).chain(client::plugin_root().map(Into::into));
+    let named = named.chain(on_the_command_line());
     all.extend(named.filter_map(|root| plugin(&name(&root), &root)));
     let mut seen = Vec::new();
     all.retain(|one: &Plugin| {
@@ -130,6 +132,26 @@ pub fn all(project_root: &Path) -> Vec<Plugin> {
         }
     });
     all
+}
+
+/// The folders that this session's client was started with.
+fn on_the_command_line() -> Vec<PathBuf> {
+    const OPTION: &str = "--plugin-dir";
+    let line = || {
+        let (table, own) = (ProcessTable::read()?, client::process()?);
+        Some(table.command_lines(&[own.pid]).into_iter().next()?.arguments)
+    };
+    let line = line().unwrap_or_default();
+    let mut words = line.split('\0').peekable();
+    let mut folders = Vec::new();
+    while let Some(word) = words.next() {
+        match word.strip_prefix(OPTION) {
+            Some("") => folders.extend(words.peek().map(PathBuf::from)),
+            Some(rest) => folders.extend(rest.strip_prefix('=').map(PathBuf::from)),
+            None => {}
+        }
+    }
+    folders
 }
 
 fn plugin(id: &str, root: &Path) -> Option<Plugin> {

@@ -46,7 +46,8 @@ const GO_ON: &str = "The connection to the model was lost. Go on where you were.
 /// One prompt, and how to start the client with it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ClientRound {
-    /// The client that the start of the run found.
+    /// The client that the start of the run found; empty if it found none.
+    #[serde(default)]
     pub client: PathBuf,
     /// The plugins that the start of the run listed; `None` if nobody did.
     #[serde(default)]
@@ -216,7 +217,7 @@ pub(crate) fn run_at(
     for number in 1.. {
         let folder = round.begin_in(&place, &protected)?;
         let absent = round.sandbox.as_ref().map(sandbox::unprotected).unwrap_or_default();
-        let attempt = Attempt { client, round, so_far: &sum, policy };
+        let attempt = Attempt { client: &client, round, so_far: &sum, policy };
         let tried = attempt.run(interrupts, shown);
         folder.into_iter().for_each(RoundFolder::finish);
         let mut tried = tried?;
@@ -348,9 +349,10 @@ impl ClientRound {
         Some((session_id, if so_far.has_worked { GO_ON } else { &self.prompt }))
     }
 
-    fn client(&self) -> Result<&Path> {
+    fn client(&self) -> Result<PathBuf> {
         match programs::is_executable(&self.client) {
-            true => Ok(&self.client),
+            true => Ok(self.client.clone()),
+            false if self.client.as_os_str().is_empty() => client(),
             false => Err(refused(
                 Exit::MissingProgram,
                 format!(

@@ -38,8 +38,10 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
     let began = Instant::now();
     let now = clock::now();
     // The client's secrets, which are not in this environment.
-    let secrets: Vec<(String, String)> =
-        serde_json::from_reader(std::io::stdin().lock()).unwrap_or_default();
+    let secrets: Vec<(String, String)> = std::io::read_to_string(std::io::stdin().lock())
+        .ok()
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
     let clean = |text: &str| notify::clean(text, &secrets);
     let notice = Notice::of(&state, &event, args.driver.as_deref(), now, clean);
     let sent = notify::send(&Settings::of(&state).notify(), &notice);
