@@ -36,7 +36,8 @@ pub(crate) fn remember(call: &HookCall) {
         Some(before) => before.prompt_id != call.input.prompt_id,
         None => true,
     };
-    if let Some(bound) = found.filter(|bound| bound.state.is_live() && is_new(bound)) {
+    let has_id = !call.input.prompt_id.is_empty();
+    if let Some(bound) = found.filter(|bound| has_id && bound.state.is_live() && is_new(bound)) {
         let _ = bound.update(|state| state.obeyed = obeyed(call, state));
     }
 }
