@@ -206,5 +206,5 @@ fn doctor_lists_mods() {
     assert!(said.contains("`talker@skills-dir` in"), "{said}");
     assert!(said.contains("answers classic.Stop, tool.check"), "{said}");
     let said = installed().ralph(&["doctor"]).stdout;
-    assert!(said.contains("no code of a plugin runs inside of the client"), "{said}");
+    assert!(said.contains("no foreign code runs inside of the client"), "{said}");
 }

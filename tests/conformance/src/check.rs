@@ -18,6 +18,8 @@ pub(crate) enum Word {
     Denies,
     /// The stop is let through and the loop is over.
     Ends,
+    /// The stop is let through, the loop is still there, and the person is told.
+    Rests,
 }
 
 /// What must follow an event.
@@ -132,6 +134,10 @@ fn is(word: Word, came: &ActualAnswer<'_>) -> bool {
         Word::Allows => decision == Decision::Allows,
         Word::Silent => decision == Decision::Allows && came.answer.silent,
         Word::Ends => decision == Decision::Allows && came.live != Some(true),
+        Word::Rests => {
+            let is_told = !came.answer.to_person.is_empty();
+            decision == Decision::Allows && came.live == Some(true) && is_told
+        }
     }
 }
 
@@ -142,6 +148,7 @@ fn words(words: &[Word]) -> String {
         Word::Silent => "silent",
         Word::Denies => "denies",
         Word::Ends => "ends",
+        Word::Rests => "rests",
     });
     named.collect::<Vec<_>>().join(" or ")
 }

@@ -21,7 +21,7 @@ pub(super) fn check(current: &Path) -> Check {
         }
     };
     match mods.as_slice() {
-        [] => well(NAME, "no code of a plugin runs inside of the client".to_owned()),
+        [] => well(NAME, "no foreign code runs inside of the client".to_owned()),
         mods => warn(
             NAME,
             mods.iter().map(told).collect::<Vec<_>>().join("; "),
