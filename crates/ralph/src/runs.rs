@@ -8,6 +8,7 @@ pub(crate) mod build;
 pub mod client;
 pub(crate) mod display;
 pub(crate) mod engine;
+pub(crate) mod left;
 pub(crate) mod options;
 pub(crate) mod orchestration;
 pub(crate) mod parallel;

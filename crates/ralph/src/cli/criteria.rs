@@ -9,7 +9,7 @@ use crate::command::exit::{Exit, bad_state};
 use crate::command::journal::note;
 use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, LoopArgs, LoopFilter};
-use crate::runs::build::left;
+use crate::runs::left;
 use anyhow::{Context, Result};
 use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt::{self, ReceiptStatus};

@@ -6,7 +6,6 @@
 mod begin;
 pub(crate) mod events;
 pub(crate) mod keep;
-pub(crate) mod left;
 mod settle;
 mod shown;
 
@@ -21,6 +20,7 @@ use crate::command::exit::{Exit, bad_state};
 use crate::command::plan_import;
 use crate::command::screen::{Colour, visible};
 use crate::runs::client::{ClientRound, RoundOutcome};
+use crate::runs::left::LeftForGit;
 use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then};
 use crate::runs::options::ClientOptions;
 use crate::runs::parallel::held_by_client;
@@ -98,7 +98,7 @@ pub(crate) struct BuildOrder<'a> {
 pub(crate) struct Builder<'a> {
     runner: ClientRunner<'a, Infallible>,
     order: BuildOrder<'a>,
-    left: left::LeftForGit,
+    left: LeftForGit,
     /// The number of the current round, or of the last one.
     number: u32,
     /// The file of the loop's plan, whose boxes are no part of the work.
@@ -143,7 +143,7 @@ impl<'a> Builder<'a> {
         let runner = ClientRunner::one(here, interrupts, order.command)?;
         let plan = engine::last_state(order.here, order.file)?.plan_file;
         let left =
-            left::LeftForGit::begin(&order.here.root, order.file.folder(), order.was_killed)?;
+            LeftForGit::begin(&order.here.root, order.file.folder(), order.was_killed)?;
         Ok(Builder {
             runner,
             order,
