@@ -857,3 +857,24 @@ fn a_session_is_named_after_the_time_where_it_is_begun() {
     let hours = apart.total((jiff::Unit::Hour, jiff::SpanRelativeTo::days_are_24_hours())).unwrap();
     assert!((hours - 26.0).abs() < 0.1, "{names:?}");
 }
+
+#[test]
+fn what_an_agent_leaves_for_the_users_git_needs_the_users_word() {
+    let leaves = "mkdir -p new/.git; echo '[core]' >new/.git/config; echo '[core]' >made";
+    let world = world(
+        &TWO[..1],
+        &format!(
+            "executes() {{ mark $task started; report $(attempt) ''; {leaves}; mark $task review; }}"
+        ),
+    );
+    let printed = run(&world, &[TASK, &["--ac", "made=test -e made"]].concat());
+    assert_eq!(printed.exit, 1, "{printed:?}");
+    assert!(
+        printed.stdout.contains("may run: `new/.git`; `ralph accept` accepts it"),
+        "{printed:?}"
+    );
+    let accepted = world.ralph(&["accept"]).done();
+    assert!(accepted.stdout.contains("taken: new/.git"), "{accepted:?}");
+    let printed = run(&world, &["--id", ID]);
+    assert_eq!(printed.exit, 0, "{printed:?}");
+}

@@ -20,8 +20,8 @@ use crate::command::exit::{Exit, bad_state};
 use crate::command::plan_import;
 use crate::command::screen::{Colour, visible};
 use crate::runs::client::{ClientRound, RoundOutcome};
-use crate::runs::left::LeftForGit;
 use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then};
+use crate::runs::left::LeftForGit;
 use crate::runs::options::ClientOptions;
 use crate::runs::parallel::held_by_client;
 use crate::runs::worker::RoundOrder;
@@ -142,8 +142,7 @@ impl<'a> Builder<'a> {
         let here = (order.here, Some(order.file));
         let runner = ClientRunner::one(here, interrupts, order.command)?;
         let plan = engine::last_state(order.here, order.file)?.plan_file;
-        let left =
-            LeftForGit::begin(&order.here.root, order.file.folder(), order.was_killed)?;
+        let left = LeftForGit::begin(&order.here.root, order.file.folder(), order.was_killed)?;
         Ok(Builder {
             runner,
             order,

@@ -13,6 +13,7 @@ use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::journal::note;
 use crate::orchestration::OrchestrationContext;
 use crate::runs::engine::{self, ClientRunner, MemberExit, Owner, RunEnd, Then, Words};
+use crate::runs::left::LeftForGit;
 use crate::runs::options::ClientOptions;
 use crate::runs::screen::Whole;
 use anyhow::Result;
@@ -72,6 +73,8 @@ pub(crate) fn all(plan: &OrchestrationRun<'_>, interrupts: &Interrupts) -> Resul
         most: SignedDuration::from_mins(60),
         waits_for: String::new(),
         found: BTreeSet::new(),
+        // Nobody knows whether the last run was killed in a call.
+        left: LeftForGit::begin(&plan.place.here.root, plan.file.folder(), true)?,
     })
 }
 
@@ -90,6 +93,7 @@ struct DriveState<'a> {
     waits_for: String,
     /// Problems with the files that were already printed.
     found: BTreeSet<String>,
+    left: LeftForGit,
 }
 
 /// The router's answer, with a client name for each call to start.

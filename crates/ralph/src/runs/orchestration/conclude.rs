@@ -10,7 +10,7 @@ use crate::verify;
 use anyhow::{Context, Result};
 use ralph_core::evidence::receipt::Proof;
 use ralph_core::modes::orchestration::in_session::{self, RouterEnding};
-use ralph_core::state::{LoopState, PauseCause};
+use ralph_core::state::{EndingKind, LoopState, PauseCause};
 use ralph_core::stop::Routed;
 use ralph_hooks::modes::orchestration;
 use ralph_io::process::clock;
@@ -41,15 +41,24 @@ impl<'a> LoopOwner<'a> for DriveState<'a> {
             }
         }
         let now = clock::now();
+        let left = self.left.look()?.question;
+        let mut question = None;
         let ended = plan.file.update(|state| {
             if state.ending.is_none()
                 && let RouterEnding::Ended(kind, detail) =
                     in_session::ends(state, &routed, proof.as_ref())
             {
-                state.end(kind, detail, now);
+                question = left.filter(|_| kind == EndingKind::Complete);
+                if question.is_none() {
+                    state.end(kind, detail, now);
+                }
             }
             state.clone()
         });
+        if let Some(why) = question {
+            let why = format!("all is done, but {why}; `ralph accept` accepts it");
+            return engine::rest(self, PauseCause::BlockedOnHuman, &why, Exit::No);
+        }
         if let Some(state) = ended.map_err(bad_state)?
             && let Some(ending) = &state.ending
         {
