@@ -101,7 +101,10 @@ pub(crate) fn behind_wrappers(mut words: &[Word]) -> &[Word] {
         if !PASSES_ON.contains(&name) {
             break;
         }
-        let n = rest.iter().take_while(|word| is_for_the_wrapper(&word.text)).count();
+        // The name of a variable stands behind `-u`.
+        let names_one = |at: usize| at > 0 && rest[at - 1].text == "-u";
+        let is_its = |at: &usize| is_for_the_wrapper(&rest[*at].text) || names_one(*at);
+        let n = (0..rest.len()).take_while(is_its).count();
         words = &rest[n..];
     }
     words
