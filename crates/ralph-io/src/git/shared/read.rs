@@ -85,7 +85,7 @@ impl Records {
     }
 
     /// The commits of several chains, each after the one that was seen last, with one call of git. A chain is
-    /// `None` if not all of it was read: together they have more than [`MOST_RECORDS`] commits, or
+    /// `None` if not all of it was read: together they have more than `MOST_RECORDS` commits, or
     /// one of its commits is another chain's.
     ///
     /// # Errors
