@@ -1,7 +1,7 @@
 //! The loop that a hook call belongs to.
 
 use crate::hook_runner::HookCall;
-use crate::{mods, tampered};
+use crate::{obeyed, tampered};
 use anyhow::{Error, Result, bail};
 use ralph_core::state::{Glance, LoopState, Phase, Registration, StateView};
 use ralph_core::text::redact;
@@ -116,7 +116,7 @@ impl<S: StateView> Bound<S> {
     /// error is an [`UnreadableLoop`] if the session certainly belongs to Ralph.
     pub fn find(call: &HookCall) -> Result<Option<Bound<S>>> {
         let mut found = Bound::<S>::found(call)?;
-        if found.as_ref().is_some_and(|bound| mods::look(call, bound)) {
+        if found.as_ref().is_some_and(|bound| obeyed::judge_giver(call, bound)) {
             found = Bound::found(call)?;
         }
         let held = found.as_ref().filter(|bound| bound.state.phase().is_running());

@@ -3,7 +3,7 @@
 
 use crate::active_loop::Bound;
 use crate::hook_runner::HookCall;
-use crate::{mods, workers};
+use crate::{obeyed, workers};
 use anyhow::Result;
 use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::reply::Reply;
@@ -43,7 +43,7 @@ pub fn end_typed(call: &HookCall, file: &LoopFile) -> Result<Option<(LoopState, 
     // acknowledged.
     let mark = |state: &mut LoopState| {
         state.cancelled_by_prompt = Some(call.input.prompt_id.clone());
-        state.obeyed = mods::obeyed(call, state);
+        state.obeyed = obeyed::prompt(call, state);
     };
     end(&call.home, file, "by the user in this session", |_| true, mark)
 }

@@ -19,7 +19,7 @@ pub mod cancel;
 pub mod delegate;
 pub mod hook_runner;
 pub mod modes;
-mod mods;
+mod obeyed;
 mod permission_request;
 pub mod pre_tool_use;
 mod project_facts;

@@ -9,7 +9,7 @@ use crate::active_loop::{self, Bound, NotFromClient};
 use crate::cancel;
 use crate::hook_runner::HookCall;
 use crate::modes::{self, orchestration};
-use crate::{mods, signals, typed, unreadable, widening};
+use crate::{obeyed, signals, typed, unreadable, widening};
 use anyhow::Result;
 use ralph_core::evidence::pinned;
 use ralph_core::modes::mode;
@@ -31,7 +31,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
             let request =
                 TypedRequest::of_command(&call.input.command_name, &call.input.command_args);
             if request.is_none_or(TypedRequest::needs_the_turn) {
-                mods::remember(call);
+                obeyed::remember(call);
             }
             Ok(reply)
         }
@@ -284,7 +284,7 @@ fn prompt(call: &HookCall) -> Result<Reply> {
         Some(TypedRequest::Pause) if !is_command => typed_pause(call, &bound),
         _ => match modes::on_prompt(&bound.state.mode.word()).prompted(call, &bound.state)? {
             Some(reply) => {
-                mods::remember(call);
+                obeyed::remember(call);
                 Ok(reply)
             }
             None => other_prompt(call, &bound),
@@ -329,7 +329,7 @@ fn pause(call: &HookCall, bound: &Bound, cause: PauseCause, detail: &str) -> Res
         // recognize a loop that never began.
         state.touched = touched || !cutoff::is_our_command(&call.input.prompt);
         state.pause(cause.clone(), detail, now);
-        state.obeyed = mods::obeyed(call, state).filter(|_| cause == PauseCause::Person);
+        state.obeyed = obeyed::prompt(call, state).filter(|_| cause == PauseCause::Person);
         // A typed pause does not end the turn: prompts before its stop are still mid-turn.
         state.turn = turn.filter(|_| cause == PauseCause::Person);
         if let Some(pause) = &mut state.pause {
@@ -358,7 +358,7 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
             if let Some(turn) = &mut state.turn {
                 turn.typed = true;
             }
-            state.obeyed = mods::obeyed(call, state).map(without_words);
+            state.obeyed = obeyed::prompt(call, state).map(without_words);
         })?;
     }
     let heard = || {
@@ -392,7 +392,8 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
             turn.transcript_from = transcript::offset_now(Path::new(&call.input.transcript_path));
             bound.file.update(|state| {
                 state.note_event(call.via);
-                state.obeyed = mods::obeyed(call, state).map(without_words).filter(|_| turn.typed);
+                state.obeyed =
+                    obeyed::prompt(call, state).map(without_words).filter(|_| turn.typed);
                 state.turn = Some(turn);
             })?;
             heard()

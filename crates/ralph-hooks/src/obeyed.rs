@@ -18,7 +18,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// The prompt of this call, as one that is obeyed in this loop now.
-pub(crate) fn obeyed(call: &HookCall, state: &LoopState) -> Option<Obeyed> {
+pub(crate) fn prompt(call: &HookCall, state: &LoopState) -> Option<Obeyed> {
     let (id, name) = (&call.input.prompt_id, &call.input.command_name);
     let words = match name.is_empty() {
         true => call.input.prompt.lines().next().unwrap_or_default().to_owned(),
@@ -38,12 +38,12 @@ pub(crate) fn remember(call: &HookCall) {
     };
     let has_id = !call.input.prompt_id.is_empty();
     if let Some(bound) = found.filter(|bound| has_id && bound.state.is_live() && is_new(bound)) {
-        let _ = bound.update(|state| state.obeyed = obeyed(call, state));
+        let _ = bound.update(|state| state.obeyed = prompt(call, state));
     }
 }
 
 /// Looks at who gave the prompt that was obeyed last; true if the state is another one by now.
-pub(crate) fn look<S: StateView>(call: &HookCall, bound: &Bound<S>) -> bool {
+pub(crate) fn judge_giver<S: StateView>(call: &HookCall, bound: &Bound<S>) -> bool {
     match bound.state.obeyed() {
         Some(obeyed) => judged(call, &bound.file, obeyed).unwrap_or_default(),
         None => false,
