@@ -520,10 +520,11 @@ pub(crate) fn run(
     if via.is_some() && state.environment.is_none() {
         state.environment = Some(environment::record());
     }
-    let is_known = prompt_id.is_empty() || client::round().is_some();
-    state.obeyed = (!is_known).then(|| Obeyed {
+    // The prompt of a round is Ralph's.
+    let may_be_typed = !prompt_id.is_empty() && client::round().is_none();
+    state.obeyed = may_be_typed.then(|| Obeyed {
         prompt_id: prompt_id.to_owned(),
-        words: mode::of(&state.mode).resume_command(state).to_string(),
+        words: mode::of(&state.mode).resume_command(state).to_owned(),
         planning: None,
     });
     state.turn = match prompt_id {

@@ -56,7 +56,7 @@ pub struct HookCall {
     pub believed: OnceCell<bool>,
     /// The digest of `raw`; see [`HookCall::digest`].
     pub digest: OnceCell<String>,
-    /// The line for the user about what something else has changed; empty until first compared.
+    /// The line for the user about what something else has changed or commanded; empty until first compared.
     pub tampered: OnceCell<Option<String>>,
 }
 

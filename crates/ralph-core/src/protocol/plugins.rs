@@ -15,6 +15,11 @@ pub const MODS_OFF: [&str; 2] = [
     r#"{"pluginConfigs":{"cc-plugin-sec-default@builtin":{"options":{"allowManagedModsOnly":true}}}}"#,
 ];
 
+/// True for an event of a mod at which it can answer for a hook, or lift its refusal.
+pub fn overrules(event: &str) -> bool {
+    event.starts_with("classic.") || ["tool.check", "prompt.submit"].contains(&event)
+}
+
 const GUARD: &str = "cc-plugin-sec-default@builtin";
 
 /// The first version that loads mods.

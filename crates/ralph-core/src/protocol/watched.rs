@@ -6,6 +6,7 @@
 use crate::text::hex::sha256;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// What a watched file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +63,21 @@ impl WatchedKind {
         settings.retain(|name, _| COUNTING.contains(&name.as_str()));
         sha256(settings.iter().map(|(name, value)| format!("{name}={value}\n")).collect::<String>())
     }
+}
+
+/// What counts in the client's list of installed plugins, in this folder. The client updates those that it has by itself,
+/// so their names count, and folders that are not its own.
+pub fn of_installed(list: &[u8], plugins: &Path) -> String {
+    let own = plugins.join("cache");
+    let list: Value = serde_json::from_slice(list).unwrap_or_default();
+    let mut counting = String::new();
+    for (id, copies) in list["plugins"].as_object().into_iter().flatten() {
+        let paths = copies.as_array().into_iter().flatten();
+        let paths = paths.filter_map(|copy| copy["installPath"].as_str());
+        let others: Vec<_> = paths.filter(|path| !Path::new(path).starts_with(&own)).collect();
+        counting += &format!("{id} {others:?}\n");
+    }
+    counting
 }
 
 /// What became of a watched file, for the user.
@@ -122,6 +138,20 @@ mod tests {
             assert_ne!(kind.digest(Some(b" ")), kind.digest(None));
             assert_eq!(kind.digest(Some(b"")), kind.digest(None));
         }
+    }
+
+    #[test]
+    fn an_update_by_the_client_changes_nothing_that_counts_of_its_list() {
+        let list = |id: &str, path: &str| {
+            let list =
+                serde_json::json!({"plugins": {id: [{"installPath": path, "version": "1"}]}});
+            of_installed(list.to_string().as_bytes(), Path::new("/c/plugins"))
+        };
+        let before = list("a@m", "/c/plugins/cache/m/a/1");
+        assert_eq!(list("a@m", "/c/plugins/cache/m/a/2"), before);
+        assert_ne!(list("b@m", "/c/plugins/cache/m/a/1"), before);
+        assert_ne!(list("a@m", "/elsewhere"), before);
+        assert_eq!(of_installed(b"{}", Path::new("/")), of_installed(b"", Path::new("/")));
     }
 
     #[test]

@@ -45,7 +45,7 @@ from_json!(Blocked { what, at });
 pub struct Obeyed {
     /// The client's id of the prompt.
     pub prompt_id: String,
-    /// The command, for people; empty for a prompt that is none.
+    /// The command, as the user reads it; empty for another prompt.
     pub words: String,
     /// Where a planning was that the prompt has ended.
     #[serde(skip_serializing_if = "Option::is_none")]

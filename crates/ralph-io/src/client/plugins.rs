@@ -7,12 +7,16 @@ use crate::client;
 use crate::process::run_once::{self, Program};
 use crate::process::table::ProcessTable;
 use crate::project::user_files;
+use ralph_core::protocol::plugins::overrules;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use walkdir::{DirEntry, WalkDir};
 
 /// More files of one folder are not looked at.
 const MOST: usize = 2_000;
+
+const LIST: &str = "installed_plugins.json";
 
 /// It takes half a second where nothing else runs.
 const TO_READ: Duration = Duration::from_secs(4);
@@ -41,9 +45,9 @@ impl Plugin {
         if self.is_mod() {
             let is_code = |path: &PathBuf| {
                 let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
-                ["js", "mjs", "cjs", "ts", "mts", "jsx", "tsx"].contains(&end)
+                ["js", "mjs", "cjs", "ts", "mts", "jsx", "tsx", "wasm"].contains(&end)
             };
-            files.extend(below(&self.root).into_iter().filter(is_code));
+            files.extend(below(&self.root).filter(is_code));
         }
         files
     }
@@ -54,10 +58,7 @@ impl Plugin {
         let Some(mut events) = self.answers(claude) else {
             return Some(format!("the mod `{}`, which `{claude}` could not read", self.id));
         };
-        events.retain(|event| {
-            event.starts_with("classic.")
-                || ["tool.check", "prompt.submit"].contains(&event.as_str())
-        });
+        events.retain(|event| overrules(event));
         let what = events.join(", ");
         (!what.is_empty()).then(|| format!("the mod `{}` ({what})", self.id))
     }
@@ -96,7 +97,7 @@ pub fn all(project_root: &Path) -> Vec<Plugin> {
     let mut all = Vec::new();
     for config in &configs {
         let plugins = config.join("plugins");
-        let installed = json(&plugins.join("installed_plugins.json"));
+        let installed = json(&plugins.join(LIST));
         for (id, copies) in installed["plugins"].as_object().into_iter().flatten() {
             let paths = copies.as_array().into_iter().flatten().map(|copy| &copy["installPath"]);
             all.extend(paths.filter_map(|path| plugin(id, Path::new(path.as_str()?))));
@@ -162,7 +163,7 @@ fn plugin(id: &str, root: &Path) -> Option<Plugin> {
 pub fn overruling(project_root: &Path) -> Option<String> {
     let mods = all(project_root).into_iter().filter(Plugin::is_mod);
     let own = client::process().map(|process| format!("/proc/{}/exe", process.pid));
-    let claude = own.filter(|exe| Path::new(exe).exists()).unwrap_or_else(|| "claude".to_owned());
+    let claude = own.filter(|exe| Path::new(exe).exists()).unwrap_or_else(client::program_name);
     let told: Vec<String> = mods.filter_map(|one| one.told(&claude)).collect();
     (!told.is_empty()).then(|| told.join("; "))
 }
@@ -186,12 +187,16 @@ fn in_folder(id: &str, marketplaces: &Value) -> Option<PathBuf> {
 pub fn places(project_root: &Path) -> Vec<PathBuf> {
     let mut places: Vec<PathBuf> = Vec::new();
     for config in configs() {
-        places.extend(
-            ["dev-mods", "skills", "plugins/installed_plugins.json"].map(|it| config.join(it)),
-        );
+        places.extend(["dev-mods", "skills"].map(|name| config.join(name)));
+        places.push(config.join("plugins").join(LIST));
     }
     places.push(project_root.join(".claude/skills"));
     places
+}
+
+/// True for the client's list of installed plugins.
+pub fn is_list(file: &Path) -> bool {
+    name(file) == LIST
 }
 
 /// The files of such a place that count.
@@ -201,47 +206,16 @@ pub fn files_of(place: &Path) -> Vec<PathBuf> {
             let parts = |skill: PathBuf| [skill.join(".claude-plugin"), skill.join("hooks")];
             entries(place).into_iter().flat_map(parts).flat_map(|part| below(&part)).collect()
         }
-        "dev-mods" => below(place),
+        "dev-mods" => below(place).collect(),
         _ => vec![place.to_owned()],
     }
 }
 
-/// What counts in such a file. The client updates the plugins that it has by itself: of its list the names count, and
-/// the folders that are not its own.
-pub fn counting(file: &Path, content: &[u8]) -> Vec<u8> {
-    if name(file) != "installed_plugins.json" {
-        return content.to_vec();
-    }
-    let cache = file.with_file_name("cache");
-    let listed: Value = serde_json::from_slice(content).unwrap_or_default();
-    let mut counting = String::new();
-    for (id, copies) in listed["plugins"].as_object().into_iter().flatten() {
-        let paths = copies.as_array().into_iter().flatten();
-        let paths = paths.filter_map(|copy| copy["installPath"].as_str());
-        let others: Vec<_> = paths.filter(|path| !Path::new(path).starts_with(&cache)).collect();
-        counting += &format!("{id} {others:?}\n");
-    }
-    counting.into_bytes()
-}
-
 /// All files below a folder, in order.
-fn below(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in entries(&folder) {
-            match entry.is_dir() {
-                // A link into itself leads nowhere new.
-                true if entry.components().count() < 64 => folders.push(entry),
-                _ => files.push(entry),
-            }
-            if files.len() + folders.len() > MOST {
-                return files;
-            }
-        }
-    }
-    files.sort();
-    files
+fn below(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let walk = WalkDir::new(folder).follow_links(true).sort_by_file_name();
+    let files = walk.into_iter().flatten().filter(|entry| entry.file_type().is_file());
+    files.map(DirEntry::into_path).take(MOST)
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {

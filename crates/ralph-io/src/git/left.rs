@@ -6,7 +6,6 @@
 use super::commit::DirtyFiles;
 use super::repository;
 use crate::store::digest;
-use ralph_core::text::plural::noun;
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -80,20 +79,4 @@ fn print_of(git: &Path, names: &[&str]) -> String {
         .collect();
     files.sort();
     if files.is_empty() { String::new() } else { digest::of_bytes(files.concat().as_bytes()) }
-}
-
-/// The user's question about these; `None` if there are none.
-pub fn question(left: &DirtyFiles) -> Option<String> {
-    const NAMED: usize = 5;
-    if left.is_empty() {
-        return None;
-    }
-    let names: Vec<String> = left.names(NAMED).iter().map(|name| format!("`{name}`")).collect();
-    let more = if left.len() > NAMED { ", …" } else { "" };
-    Some(format!(
-        "the rounds left {} or {} in progress, whose programs your next git command may run: {}{more}",
-        noun(left.len(), "a repository", "repositories"),
-        noun(left.len(), "an operation", "operations"),
-        names.join(", ")
-    ))
 }

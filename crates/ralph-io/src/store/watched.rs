@@ -158,10 +158,12 @@ fn digest(kind: WatchedKind, path: &Path) -> String {
         WatchedKind::Loaded => {
             let mut all = Vec::new();
             for file in plugins::files_of(path) {
-                let Some(content) = bytes(&file) else { continue };
-                let counting = plugins::counting(&file, &content);
-                if !counting.is_empty() {
-                    all.extend([file.as_os_str().as_encoded_bytes(), b"\n", &counting].concat());
+                let Some(mut content) = bytes(&file) else { continue };
+                if let Some(folder) = file.parent().filter(|_| plugins::is_list(&file)) {
+                    content = watched::of_installed(&content, folder).into_bytes();
+                }
+                if !content.is_empty() {
+                    all.extend([file.as_os_str().as_encoded_bytes(), b"\n", &content].concat());
                 }
             }
             kind.digest(Some(&all))

@@ -2,6 +2,7 @@
 //! what appears during a run needs the user's word, `ralph accept`, before its loop ends `complete`.
 
 use anyhow::Result;
+use ralph_core::text::plural::noun;
 use ralph_io::git::commit::DirtyFiles;
 use ralph_io::git::left;
 use std::path::{Path, PathBuf};
@@ -42,12 +43,28 @@ impl LeftForGit {
 
     pub(crate) fn look(&self) -> Result<GitLook> {
         let found = left::look(&self.root).without(&self.known);
-        let news = left::question(&found.without(&named(&self.folder)?));
+        let news = question(&found.without(&named(&self.folder)?));
         if self.folder.exists() {
             found.save(&self.folder.join(NAMED))?;
         }
-        Ok(GitLook { question: left::question(&found), news })
+        Ok(GitLook { question: question(&found), news })
     }
+}
+
+/// The user's question about these; `None` if there are none.
+fn question(left: &DirtyFiles) -> Option<String> {
+    const NAMED: usize = 5;
+    if left.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = left.names(NAMED).iter().map(|name| format!("`{name}`")).collect();
+    let more = if left.len() > NAMED { ", …" } else { "" };
+    Some(format!(
+        "the rounds left {} or {} in progress, whose programs your next git command may run: {}{more}",
+        noun(left.len(), "a repository", "repositories"),
+        noun(left.len(), "an operation", "operations"),
+        names.join(", ")
+    ))
 }
 
 fn named(folder: &Path) -> Result<DirtyFiles> {

@@ -1,7 +1,10 @@
 //! Checks for mods: code of plugins that runs inside of the client, where it can answer before a hook does.
 
 use super::check::{Check, warn, well};
-use ralph_io::client::plugins::{self, Plugin};
+use ralph_io::client::{
+    self,
+    plugins::{self, Plugin},
+};
 use ralph_io::project;
 use std::path::Path;
 
@@ -11,7 +14,7 @@ const NAME: &str = "mods";
 pub(super) fn check(current: &Path) -> Check {
     let root = project::root(None, current);
     let mods: Vec<Plugin> = plugins::all(&root).into_iter().filter(Plugin::is_mod).collect();
-    let claude = std::env::var("RALPH_CLAUDE").unwrap_or_else(|_| "claude".to_owned());
+    let claude = client::program_name();
     let told = |one: &Plugin| match one.answers(&claude) {
         Some(events) => {
             format!("`{}` in `{}` answers {}", one.id, one.root.display(), events.join(", "))
