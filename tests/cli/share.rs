@@ -346,7 +346,7 @@ fn a_malformed_record_and_very_many_references_stop_nobody_and_are_named() {
     let status = unwrapped(&second.ralph(&["status", "--shared"]).done());
     let says = format!("1 record of the ledger skipped, the first {}: it has no JSON", &bad[..10]);
     assert!(status.contains(&says), "{status}");
-    let says = "3,000 references of tasks that the plan does not have not read";
+    let says = "3,000 references of tasks that are not in the plan, skipped";
     assert!(status.contains(says), "{status}");
     let document = second.ralph(&["status", "--shared", "--json"]).done().json();
     assert_eq!(document["unread"].as_array().unwrap().len(), 2, "{document}");

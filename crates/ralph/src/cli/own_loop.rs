@@ -2,8 +2,7 @@
 //!
 //! In the client's sandbox a line that is one plain `ralph` command runs outside, with the user's
 //! rights. So it must not write a file of the model's choice, run a program that the user did not
-//! agree to, or change another loop. The guard refuses such a line before it runs; the command line
-//! refuses it again, since it sees what a shell has computed.
+//! agree to, or change another loop. The command refuses itself: it sees what a shell has computed.
 
 /// What a command does, apart from the commands that only a person may give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -126,7 +126,7 @@ impl View {
         let mut unread: Vec<String> = skipped.collect();
         if self.strangers > 0 {
             let n = counted(self.strangers, "reference", "references");
-            unread.push(format!("{n} of tasks that the plan does not have not read"));
+            unread.push(format!("{n} of tasks that are not in the plan, skipped"));
         }
         unread
     }
