@@ -273,6 +273,10 @@ impl LoopFile {
         let mut text = render(&mut state)?;
         if !is_same(&text, &read.bytes) || warning.is_some() {
             stamp(&mut text.before, state.updated_at, clock::now());
+            if !was_running && state.is_running() {
+                // Before: who reads that the loop is running compares with what it goes on with.
+                watched::renew(self, Path::new(&state.project_root));
+            }
             self.keep_apart(&read.bytes, &text, || match warning {
                 None => self.replace(&text, lock),
                 Some(_) => self.replace_broken(&text, lock),
@@ -281,8 +285,6 @@ impl LoopFile {
             // by then.
             if state.phase == Phase::Paused {
                 notice::call_if_due(self, &state);
-            } else if !was_running && state.is_running() {
-                watched::renew(self, Path::new(&state.project_root));
             }
         }
         if let Some(known) = state.task_graph.found_out() {
