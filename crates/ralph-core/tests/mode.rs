@@ -113,7 +113,7 @@ fn its_tools_are_guarded_as_in_a_plain_loop() {
         session: None,
     };
     let allows = |tool: &str, command: &str| {
-        let input = ToolInput { command: Some(command.to_owned()), ..ToolInput::default() };
+        let input = ToolInput::from(json!({"command": command}));
         let call = ToolCall { tool, input: &input, cwd: "/p", resolved: None, cut: false };
         guard::decide(&situation, &call) == Ruling::Allow
     };

@@ -30,25 +30,7 @@ pub(super) struct Field {
 /// Every text of a call; `None` if there are too many.
 pub(super) fn of(call: &ToolCall<'_>) -> Option<Vec<Field>> {
     let mut fields = Fields { tool: call.tool, found: Vec::new(), n_bytes: 0, full: false };
-    match &call.input.whole {
-        Value::Null => {
-            let input = call.input;
-            let known = [
-                ("file_path", &input.file_path),
-                ("notebook_path", &input.notebook_path),
-                ("command", &input.command),
-                ("description", &input.description),
-                ("prompt", &input.prompt),
-                ("skill", &input.skill),
-            ];
-            for (name, text) in known {
-                if let Some(text) = text {
-                    fields.text(name, text, None, 0);
-                }
-            }
-        }
-        whole => fields.value("", whole, None, 0),
-    }
+    fields.value("", &call.input.whole, None, 0);
     (!fields.full).then_some(fields.found)
 }
 

@@ -2,20 +2,23 @@
 //! itself, but the model is told at once what a person types; and in a text that the client would submit as
 //! theirs.
 
-use crate::guard::human_only::{self, PERSONS_ONLY, RefusedTo};
+use crate::guard::human_only::{self, PERSONS_ONLY};
 use crate::shell::programs::behind_wrappers;
 use crate::shell::{self, Simple};
 
-/// A refused command: its name, and its second word if only some are refused.
-type RefusedCommand = (&'static str, &'static str);
-
-/// The commands for a person only, and `statusline`, which passes a text to a shell and is for the
-/// client only.
-fn refused_commands() -> impl Iterator<Item = RefusedCommand> {
-    let persons = PERSONS_ONLY
-        .into_iter()
-        .map(|(command, ..)| command.split_once(' ').unwrap_or((command, "")));
-    persons.chain([("statusline", "")])
+/// The command for a person only that the words after `ralph` begin, with what a person types instead. Options between
+/// its words do not count.
+fn persons(words: &[&str]) -> Option<(&'static str, &'static str)> {
+    let plain: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
+    let is_given = |command: &str| {
+        let mut parts = command.split(' ').enumerate();
+        parts.all(|(at, part)| match part.starts_with('-') {
+            true => words.contains(&part),
+            false => plain.get(at) == Some(&part),
+        })
+    };
+    let row = PERSONS_ONLY.iter().find(|(command, ..)| is_given(command));
+    row.map(|(command, typed, _)| (*command, *typed))
 }
 
 /// True for a `ralph` command that changes nothing, and that a planning needs.
@@ -34,14 +37,9 @@ pub(super) fn refused(line: &str) -> Option<String> {
             ("sh" | "bash" | "zsh", ["-c", script, ..]) => refused(script),
             ("claude", words) => brings_in(words),
             ("ralph", words) => {
-                let plain: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
-                let given = |(command, ..): &&(&str, &str, RefusedTo)| {
-                    let mut parts = command.split(' ').enumerate();
-                    parts.all(|(at, part)| if part.starts_with('-') { words.contains(&part) } else { plain.get(at) == Some(&part) })
-                };
                 // The one that a skill gives for its own session.
                 let is_own = matches!(words, ["start", "--session", _, "-"]);
-                let (command, typed, _) = PERSONS_ONLY.iter().find(given).filter(|_| !is_own)?;
+                let (command, typed) = persons(words).filter(|_| !is_own)?;
                 let reason = human_only::reason(command, typed);
                 Some(format!("{reason}. You may use `ralph task …` (not `import`) and `ralph status`. Go on with the work."))
             }
@@ -72,37 +70,27 @@ pub(super) fn named_in(text: &str) -> Option<String> {
     let is_word = |letter: char| letter.is_alphanumeric() || "-_./".contains(letter);
     let words: Vec<&str> =
         text.split(|letter| !is_word(letter)).filter(|word| !word.is_empty()).collect();
-    for (at, word) in words.iter().enumerate() {
-        if word.rsplit('/').next() != Some("ralph") {
-            continue;
-        }
-        let next = words.iter().skip(at + 1).take(4);
-        for (known, only) in refused_commands() {
-            let mut next = next.clone().skip_while(|word| **word != known);
-            if next.next().is_some() && (only.is_empty() || next.any(|word| *word == only)) {
-                return Some(format!("ralph {known} {only}").trim_end().to_owned());
-            }
-        }
-    }
-    None
+    let is_ralph = |at: &usize| words[*at].rsplit('/').next() == Some("ralph");
+    let mut behind = (0..words.len()).filter(is_ralph).flat_map(|at| {
+        let end = words.len().min(at + 5);
+        (at + 1..end).map(move |from| from..end)
+    });
+    behind.find_map(|next| persons(&words[next])).map(|(command, _)| format!("ralph {command}"))
 }
 
 /// A text that as a whole is a refused command, as a person would type it.
 pub(super) fn typed(text: &str) -> Option<String> {
-    let mut words = text.split_whitespace();
-    (words.next() == Some("ralph")).then_some(())?;
-    let rest: Vec<&str> = words.collect();
     // After a command without operands, further words make it a sentence: "ralph cancel works".
     #[rustfmt::skip]
     const TAKE_WORDS: [&str; 12] = [
         "adopt", "build", "checkpoint", "ideate", "parallel", "plan", "ralplan", "refine", "run", "session",
         "signal", "start",
     ];
-    let known = refused_commands().any(|(known, only)| {
-        let n = 1 + usize::from(!only.is_empty());
-        rest.first() == Some(&known)
-            && (only.is_empty() || rest.get(1) == Some(&only))
-            && (TAKE_WORDS.contains(&known) || rest[n..].iter().all(|word| word.starts_with('-')))
-    });
-    known.then(|| format!("ralph {}", rest.first().copied().unwrap_or_default()))
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let rest = words.strip_prefix(&["ralph"])?;
+    let (command, _) = persons(rest)?;
+    let n = command.split(' ').count();
+    let is_whole =
+        TAKE_WORDS.contains(&rest[0]) || rest[n..].iter().all(|word| word.starts_with('-'));
+    is_whole.then(|| format!("ralph {}", rest[0]))
 }

@@ -95,21 +95,16 @@ impl PlanGate {
     /// What the model does instead.
     fn next(&self) -> String {
         let (path, hash) = (&self.plan_path, self.plan_hash.get(..12).unwrap_or(&self.plan_hash));
-        match (self.awaiting_person, self.planner_writes) {
-            (true, _) => format!(
+        match self.awaiting_person {
+            true => format!(
                 "The plan `{path}` ({hash}) waits for the person: ask with AskUserQuestion, the one \
                  question that `ralph ralplan next` prints: it names both, with the options Proceed, \
                  Proceed and start, Adjust and Discard. Reading is \
                  allowed meanwhile (Read, Grep, Glob). Silence is no consent: wait."
             ),
-            (false, true) => "The plan is not judged yet: go on with `ralplan-planner`, then \
-                              `ralplan-critic`. Reading is allowed meanwhile (Read, Grep, Glob)."
+            false => "The plan is not judged yet: `ralph ralplan status` names the agent that is called next. \
+                           Reading is allowed meanwhile (Read, Grep, Glob)."
                 .to_owned(),
-            (false, false) => {
-                "The plan is not judged yet: `ralph ralplan status` names the agent that is \
-                               called next. Reading is allowed meanwhile (Read, Grep, Glob)."
-                    .to_owned()
-            }
         }
     }
 }

@@ -10,6 +10,7 @@ use super::{
 use crate::protocol::event::ToolInput;
 use crate::state::Mode;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 /// Texts from the model are kept up to this length, in bytes.
 const KEPT: usize = 4 << 10;
@@ -110,18 +111,10 @@ impl DenialRecord {
         if self.shortened && !self.cut {
             return None;
         }
-        let input = ToolInput {
-            command: self.command.clone(),
-            file_path: self.path.clone(),
-            subagent_type: self.called.clone(),
-            skill: self.skill.clone(),
-            whole: self
-                .input
-                .as_deref()
-                .and_then(|text| serde_json::from_str(text).ok())
-                .unwrap_or_default(),
-            ..ToolInput::default()
-        };
+        let whole = self.input.as_deref().and_then(|text| serde_json::from_str(text).ok());
+        let (command, path) = (&self.command, &self.path);
+        let kept = || json!({"command": command, "file_path": path, "subagent_type": self.called, "skill": self.skill});
+        let input = ToolInput::from(whole.unwrap_or_else(kept));
         let situation = Situation {
             mode: &self.mode,
             standing: self.standing,
@@ -177,16 +170,16 @@ mod tests {
     }
 
     fn bash(command: &str) -> ToolInput {
-        ToolInput { command: Some(command.to_owned()), ..ToolInput::default() }
+        ToolInput::from(json!({"command": command}))
     }
 
     #[test]
     fn what_was_denied_is_denied_again_by_the_same_rule() {
         check(&recorded("AskUserQuestion", &ToolInput::default(), false), Some("question"));
         check(&recorded("Bash", &bash("rm /r/x"), false), Some("protected_place"));
-        let write = ToolInput { file_path: Some("/r/x".to_owned()), ..ToolInput::default() };
+        let write = ToolInput::from(json!({"file_path": "/r/x"}));
         check(&recorded("Write", &write, false), Some("protected_place"));
-        let notebook = ToolInput { notebook_path: write.file_path, ..ToolInput::default() };
+        let notebook = ToolInput::from(json!({"notebook_path": write.file_path}));
         check(&recorded("NotebookEdit", &notebook, false), Some("protected_place"));
     }
 
@@ -222,8 +215,8 @@ mod tests {
             record
         };
         let nothing = ToolInput::default;
-        let agent = |kind: &str| ToolInput { subagent_type: Some(kind.to_owned()), ..nothing() };
-        let skill = |name: &str| ToolInput { skill: Some(name.to_owned()), ..nothing() };
+        let agent = |kind: &str| ToolInput::from(json!({"subagent_type": kind}));
+        let skill = |name: &str| ToolInput::from(json!({"skill": name}));
         again(true, Some("it has two questions"), "AskUserQuestion", &nothing());
         again(false, None, "AskUserQuestion", &nothing());
         again(true, None, "Bash", &bash("git branch y"));

@@ -6,6 +6,7 @@ mod wall;
 
 use super::*;
 use crate::guard::places::ProtectedPaths;
+use serde_json::json;
 
 fn places() -> ProtectedPaths {
     ProtectedPaths {
@@ -45,15 +46,15 @@ fn ruling(mode: Mode, standing: LoopActivity, tool: &str, input: &ToolInput) -> 
 }
 
 fn bash(command: &str) -> ToolInput {
-    ToolInput { command: Some(command.into()), ..ToolInput::default() }
+    ToolInput::from(json!({"command": command}))
 }
 
 fn file(path: &str) -> ToolInput {
-    ToolInput { file_path: Some(path.into()), ..ToolInput::default() }
+    ToolInput::from(json!({"file_path": path}))
 }
 
 fn prompt(text: &str) -> ToolInput {
-    ToolInput { prompt: Some(text.into()), ..ToolInput::default() }
+    ToolInput::from(json!({"prompt": text}))
 }
 
 /// Checks a whole list at once, so that a broken rule reports every command it let through.
@@ -78,7 +79,7 @@ fn check(mode: Mode, standing: LoopActivity, tool: &str, input: &ToolInput, expe
 /// Tool, input, while running, while paused.
 fn cells() -> Vec<(&'static str, ToolInput, &'static str, &'static str)> {
     let state = "/home/u/.local/state/ralph/loops/1/state.json";
-    let notebook = ToolInput { notebook_path: Some(state.into()), ..ToolInput::default() };
+    let notebook = ToolInput::from(json!({"notebook_path": state}));
     let nothing = ToolInput::default;
     vec![
         ("AskUserQuestion", nothing(), "question", "allow"),
@@ -99,10 +100,10 @@ fn cells() -> Vec<(&'static str, ToolInput, &'static str, &'static str)> {
         ("CronCreate", prompt("look at the build"), "allow", "allow"),
         ("CronCreate", prompt("ralph cancel"), "refused_command", "refused_command"),
         ("ScheduleWakeup", prompt("/ralph-cancel"), "refused_command", "refused_command"),
-        ("Skill", ToolInput { skill: Some("commit".into()), ..nothing() }, "allow", "allow"),
+        ("Skill", ToolInput::from(json!({"skill": "commit"})), "allow", "allow"),
         (
             "Skill",
-            ToolInput { skill: Some("ralph-cancel".into()), ..nothing() },
+            ToolInput::from(json!({"skill": "ralph-cancel"})),
             "refused_command",
             "refused_command",
         ),

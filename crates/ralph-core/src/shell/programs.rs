@@ -1,32 +1,24 @@
-//! Lists the programs that a command line needs in order to start.
+//! The programs that a command line needs in order to start.
 //!
 //! A criterion whose program does not exist can never pass and is best refused before the work
-//! begins. Programs that need not exist yet are left out: a script of the project (the loop may
-//! have to write it), anything guarded by an alternative or a condition, and everything after a
-//! command that may change which programs are found.
+//! begins. What need not exist yet is left out: a script of the project (the loop may have to write
+//! it), and all that an earlier command of the line may bring or make unnecessary.
 
 use crate::shell::{self, Join, Simple, Word};
 
-/// Returns the programs as written: names to look up on `PATH` or among the shell's own, and absolute paths.
+/// The programs of the pipeline that runs first, with the wrappers before them: names to look up on `PATH` or among the
+/// shell's own, and absolute paths.
 pub fn needed(command: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut is_alternative = false;
-    for (pipeline, join) in shell::read(command).unwrap_or_default() {
+    let list = shell::read(command).unwrap_or_default();
+    let is_work = |simple: &Simple| simple.name() != "cd";
+    let first = list.iter().find(|(pipeline, _)| pipeline.commands.iter().any(is_work));
+    match first {
         // `npx jest || yarn jest` needs only one of the two.
-        if is_alternative || join == Join::Or {
-            break;
+        Some((pipeline, join)) if *join != Join::Or => {
+            pipeline.commands.iter().flat_map(named).collect()
         }
-        for simple in &pipeline.commands {
-            let new =
-                named(simple).into_iter().filter(|name| !found.contains(name)).collect::<Vec<_>>();
-            found.extend(new);
-            if may_change_names(simple) {
-                return found;
-            }
-        }
-        is_alternative = join == Join::Or;
+        _ => Vec::new(),
     }
-    found
 }
 
 /// The error for a program that was not found.
@@ -41,44 +33,20 @@ pub fn not_found(name: &str) -> String {
     )
 }
 
-/// Commands that may redefine names.
-const CHANGES_NAMES: [&str; 11] =
-    [".", "alias", "conda", "enable", "eval", "fnm", "mise", "module", "nvm", "pyenv", "source"];
-
-/// Arguments that may install programs: `pip install x && x`.
-const INSTALLS: [&str; 9] = ["install", "i", "add", "ci", "sync", "get", "link", "setup", "-g"];
-
 /// Wrappers that start another program from the same `PATH`. `sudo` has its own `PATH`.
 const PASSES_ON: [&str; 9] =
     ["caffeinate", "env", "exec", "ionice", "nice", "nohup", "stdbuf", "time", "timeout"];
 
-fn sets_path(word: &Word) -> bool {
-    word.text.starts_with("PATH=") || word.text.starts_with("PATH+=")
-}
-
-/// True if other programs may be found after this command.
-fn may_change_names(simple: &Simple) -> bool {
-    let is_change = |word: &Word| INSTALLS.contains(&word.text.as_str()) || sets_path(word);
-    let first = simple.program().first().map(|word| word.text.as_str());
-    let is_known = first.is_some_and(|name| CHANGES_NAMES.contains(&name));
-    is_known
-        || simple.arguments().iter().any(is_change)
-        || first.is_none() && simple.words.iter().any(sets_path)
-}
-
-/// The program of a command, and the one that it passes the rest on to.
 fn named(simple: &Simple) -> Vec<String> {
-    let has_path = simple.words.iter().any(sets_path)
-        || simple.name() == "env" && simple.arguments().iter().any(|word| word.text == "-i");
-    if has_path {
+    let program = simple.program();
+    let inner = behind_wrappers(program);
+    let is_passed_on = inner.len() < program.len();
+    let may_change_names = |word: &Word| {
+        word.text.starts_with("PATH") || is_passed_on && ["-i", "-u"].contains(&word.text.as_str())
+    };
+    if simple.words.iter().any(may_change_names) {
         return Vec::new();
     }
-    let program = simple.program();
-    // A change of the environment may change the `PATH`.
-    let inner = match program.iter().any(|word| word.text == "-u") {
-        true => program,
-        false => behind_wrappers(program),
-    };
     let mut words: Vec<&Word> = program.first().into_iter().chain(inner.first()).collect();
     words.dedup();
     words.into_iter().filter(|word| is_looked_up(word)).map(|word| word.text.clone()).collect()
@@ -127,16 +95,16 @@ mod tests {
     }
 
     #[test]
-    fn the_first_word_of_every_command_that_must_run_is_needed() {
+    fn what_runs_first_is_needed() {
         check("pytest -q", &["pytest"]);
-        check("cd web && npm test", &["cd", "npm"]);
-        check("npm run lint && npm test; tsc --noEmit", &["npm", "tsc"]);
+        check("cd web && npm test", &["npm"]);
+        check("npm run lint && npm test; tsc --noEmit", &["npm"]);
         check("cargo test 2>&1 | tee log | grep -q ok", &["cargo", "tee", "grep"]);
         check("(cd a; make check) && { ninja; }", &[]);
         check("! grep -rq TODO src", &["grep"]);
         check("/opt/tool/bin/check --all", &["/opt/tool/bin/check"]);
-        check("X=1; jest a && jest b", &["jest"]);
-        check("unset X && g++-13 a_b.c", &["unset", "g++-13"]);
+        check("X=1 jest a && jest b", &["jest"]);
+        check("g++-13 a_b.c", &["g++-13"]);
     }
 
     #[test]
@@ -157,7 +125,7 @@ mod tests {
         check("./check.sh", &[]);
         check("bin/check && scripts/all.sh", &[]);
         check("~/bin/check", &[]);
-        check("cd sub && ./run", &["cd"]);
+        check("cd sub && ./run", &[]);
         check("$RUNNER -q", &[]);
         check("\"$(which pytest)\" -q", &[]);
         check("npx jest || yarn jest", &[]);
@@ -187,7 +155,7 @@ mod tests {
         check("source .env; check", &["source"]);
         check("export PATH=$PWD/bin:$PATH; check", &[]);
         check("PATH=bin:$PATH; check", &[]);
-        check("PATH=bin:$PATH check && grep x y", &["grep"]);
+        check("PATH=bin:$PATH check && grep x y", &[]);
         check("PATH+=:bin; check", &[]);
         check("env PATH=bin check", &[]);
         check("env -i check", &[]);

@@ -130,15 +130,14 @@ fn allows(world: &World, who: Who, tool: &'static str, text: &'static str, ours:
 }
 
 fn rule((awaiting_person, planner_writes, looped, who, tool, text, ours): RulingKey) -> bool {
-    let said = Some(text.to_owned());
-    let nothing = ToolInput::default;
-    let input = match tool {
-        "Bash" => ToolInput { command: said, ..nothing() },
-        "Skill" => ToolInput { skill: said, ..nothing() },
-        "Agent" => ToolInput { subagent_type: said, ..nothing() },
-        "NotebookEdit" => ToolInput { notebook_path: said, ..nothing() },
-        _ => ToolInput { file_path: said, ..nothing() },
+    let field = match tool {
+        "Bash" => "command",
+        "Skill" => "skill",
+        "Agent" => "subagent_type",
+        "NotebookEdit" => "notebook_path",
+        _ => "file_path",
     };
+    let input = ToolInput::from(json!({field: text}));
     let places = ProtectedPaths {
         ralph_home: "/home/u/.ralph".into(),
         home: "/home/u".into(),

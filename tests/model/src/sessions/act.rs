@@ -6,6 +6,7 @@ use super::{Answer, FOREIGN, Sessions, World};
 use ralph_core::guard::human_only;
 use ralph_core::protocol::event::ToolInput;
 use ralph_core::state::{PauseCause, Registration, StateView};
+use serde_json::json;
 
 /// One happening.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -248,7 +249,7 @@ fn is_live(world: &World) -> bool {
 }
 
 fn input(command: &str) -> ToolInput {
-    ToolInput { command: Some(command.to_owned()), ..ToolInput::default() }
+    ToolInput::from(json!({"command": command}))
 }
 
 /// Starts every copy of a hook: one after the other, or all at once.

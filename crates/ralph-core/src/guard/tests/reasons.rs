@@ -1,6 +1,7 @@
 //! The text of a denial: what was refused, and what to do instead.
 
 use super::*;
+use serde_json::json;
 
 fn reason(tool: &str, input: &ToolInput) -> String {
     match ruling(Mode::Plain, LoopActivity::Running, tool, input) {
@@ -44,7 +45,7 @@ fn what_lets_other_code_into_the_client_is_refused() {
     ] {
         assert!(reason("Bash", &bash(line)).starts_with(what), "{line}");
     }
-    let skill = |name: &str| ToolInput { skill: Some(name.into()), ..ToolInput::default() };
+    let skill = |name: &str| ToolInput::from(json!({"skill": name}));
     assert!(
         reason("Skill", &skill("plugin-authoring")).contains("only the user may bring that in")
     );

@@ -25,6 +25,7 @@ enum May {
 }
 
 use May::{All, Main, Nobody, Planner};
+use serde_json::json;
 
 impl May {
     fn allows(self, agent: Caller<'_>) -> bool {
@@ -90,18 +91,18 @@ fn rule_at(seen: &WallCall<'_>, tool: &str, input: &ToolInput, places: &Protecte
 }
 
 fn called(kind: &str) -> ToolInput {
-    ToolInput { subagent_type: Some(kind.into()), ..ToolInput::default() }
+    ToolInput::from(json!({"subagent_type": kind}))
 }
 
 fn skill(name: &str) -> ToolInput {
-    ToolInput { skill: Some(name.into()), ..ToolInput::default() }
+    ToolInput::from(json!({"skill": name}))
 }
 
 /// Tool, input, the rule that refuses, who may call until the verdict, who may call after it.
 fn cells() -> Vec<(&'static str, ToolInput, &'static str, May, May)> {
     let nothing = ToolInput::default;
     let plan = "/project/.omc/plans/cache.md";
-    let notebook = ToolInput { notebook_path: Some(plan.into()), ..nothing() };
+    let notebook = ToolInput::from(json!({"notebook_path": plan}));
     let state = "/home/u/.local/state/ralph/loops/1/state.json";
     let mut cells = vec![
         ("AskUserQuestion", nothing(), "question", Nobody, Nobody),
@@ -285,7 +286,7 @@ fn a_plan_is_where_its_path_leads_to() {
 /// Behind the wall the text of a command counts for nothing.
 #[test]
 fn behind_the_wall_every_command_runs_and_nothing_else_more() {
-    let skill_in_shell = |name| ToolInput { skill: Some(name), ..ToolInput::default() };
+    let skill_in_shell = |name: String| ToolInput::from(json!({"skill": name}));
     for (tool, input, rule_name, until, _) in cells() {
         for awaiting in [false, true] {
             let walled = WallCall { wall: Ok(()), ..seen(awaiting, Caller::Main) };
@@ -340,7 +341,7 @@ fn a_refusal_says_why_and_what_is_done_next() {
         };
         let next = match awaiting_person {
             true => "The plan `.omc/plans/cache.md` (0123456789ab) waits for the person",
-            false => "go on with `ralplan-planner`, then `ralplan-critic`",
+            false => "`ralph ralplan status` names the agent that is called next",
         };
         for part in parts.iter().chain([&next]) {
             assert!(reason.contains(part), "{tool}: {part:?} is not in {reason:?}");
