@@ -1,9 +1,7 @@
 #!/bin/sh
 # Builds Ralph, or takes the executables of a release, copies them into one folder and registers the hooks.
 #
-# The five hooks are built by themselves: built together with the command line they would share its
-# features, and a hook must start in about a millisecond. Where it can be had, the target is the
-# static one (musl), which starts faster and needs nothing on the machine.
+# Where it can be had, the target is the static one (musl), which starts faster and needs nothing on the machine.
 
 set -eu
 
@@ -75,8 +73,8 @@ build() {
     fi
     (
         cd "$root"
-        cargo build --release --config .cargo/release.toml --locked --target-dir "$target_folder" "$@" -p ralph-hooks --bins &&
-            cargo build --release --config .cargo/release.toml --locked --target-dir "$target_folder" "$@" -p ralph --bin ralph
+        cargo build --release --config .cargo/release.toml --locked --target-dir "$target_folder" "$@" \
+            -p ralph-hooks -p ralph --bins
     )
 }
 

@@ -38,31 +38,32 @@ impl Built {
     }
 }
 
-/// Builds the hooks for release.
+/// Builds the hooks as `./install.sh` does.
 pub(crate) fn hooks() -> anyhow::Result<Built> {
-    let target = static_target();
-    let config = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cargo/release.toml");
-    let args = ["--release", "--config", config, "-p", "ralph-hooks", "--bins"];
-    if linkage() == Linkage::StaticMusl {
-        let executables = build(&[&args[..], &["--target", &target]].concat())?;
-        let origin = format!("release build for {target}");
-        return Ok(Built { linkage: Linkage::StaticMusl, origin, executables });
-    }
-    let origin =
-        format!("release build for the host's own target, because {target} is not installed");
-    Ok(Built { linkage: Linkage::HostTarget, origin, executables: build(&args)? })
+    let linkage = linkage();
+    let origin = match linkage {
+        Linkage::StaticMusl => format!("release build for {}", static_target()),
+        Linkage::HostTarget => format!(
+            "release build for the host's own target, because {} is not installed",
+            static_target()
+        ),
+    };
+    Ok(Built { linkage, origin, executables: release(linkage)? })
 }
 
-/// Builds the command line as shipped, into the folder of the hooks, where they look for it.
+/// The command line in the folder of the hooks, where they look for it.
 pub(crate) fn neighbour(linkage: Linkage) -> anyhow::Result<PathBuf> {
-    let target = static_target();
+    release(linkage)?.remove("ralph").context("cargo built no `ralph`")
+}
+
+/// Builds all executables, in one command: alone, a package would get other features.
+fn release(linkage: Linkage) -> anyhow::Result<HashMap<String, PathBuf>> {
     let config = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cargo/release.toml");
-    let args = ["--release", "--config", config, "-p", "ralph", "--bin", "ralph"];
-    let mut built = match linkage {
-        Linkage::StaticMusl => build(&[&args[..], &["--target", &target]].concat())?,
-        Linkage::HostTarget => build(&args)?,
-    };
-    built.remove("ralph").context("cargo built no `ralph`")
+    let args = ["--release", "--config", config, "-p", "ralph-hooks", "-p", "ralph", "--bins"];
+    match linkage {
+        Linkage::StaticMusl => build(&[&args[..], &["--target", &static_target()]].concat()),
+        Linkage::HostTarget => build(&args),
+    }
 }
 
 /// Takes the hooks from a folder; the caller vouches for them.

@@ -107,8 +107,8 @@ fn active(plan: &mut Plan, shop: &Workshop, floor: CaseId, ours: &mut Ours) -> a
     let drain = call(shop.drain.path.clone(), &home, repo, large_payload);
     let drain = plan.case(quick("C drain, 5 MB", drain, Expected::Silence));
 
-    plan.row("active pre-tool-use, allow", allow, Some(floor), shop.bar(2.0));
-    plan.row("active pre-tool-use, deny", deny, Some(floor), shop.bar(2.0));
+    plan.row("active pre-tool-use, allow", allow, Some(floor), Bar::ExtraMsAtMost(2.0));
+    plan.row("active pre-tool-use, deny", deny, Some(floor), Bar::ExtraMsAtMost(2.0));
     plan.row("active pre-tool-use, 5 MB on stdin", large, Some(drain), shop.bar(2.5));
     ours.deny = deny;
     Ok(())

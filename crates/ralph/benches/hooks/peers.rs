@@ -44,7 +44,7 @@ pub(crate) fn add(plan: &mut Plan, shop: &Workshop, ours: &Ours) -> anyhow::Resu
         Expected::Silence,
         Pace::Every,
         ours.idle_tool,
-        Bar::AtLeast(15.0),
+        Bar::AtLeast(10.0),
     );
     row(
         "bash+jq: idle stop",
@@ -74,7 +74,7 @@ pub(crate) fn add(plan: &mut Plan, shop: &Workshop, ours: &Ours) -> anyhow::Resu
     let name = "bash+jq: stop goes on, 200 files";
     let before = Before { rewind: Some(live), advance: Some(Rc::clone(&shop.small)) };
     let id = plan.case(Case { before, pace: Pace::Tenth, ..quick(name, goes_on, GOES_ON) });
-    plan.row(name, Some(id), ours.stop, Bar::AtLeast(stop_bar()));
+    plan.row(name, Some(id), ours.stop, Bar::AtLeast(10.0));
     Ok(())
 }
 
@@ -85,12 +85,4 @@ pub(crate) fn peer(bash: &Path, script: &str, bare: Call, home: &Home) -> Call {
     let mut call = Call { program: bash.to_owned(), args: vec![path.into()], ..bare };
     call.env.push(("RALPH_MANIFEST".into(), home.pattern_manifest().into()));
     call
-}
-
-/// jq 1.6 compiles its library at each start, which takes some 20 ms; later versions do not.
-fn stop_bar() -> f64 {
-    match machine::first_line("jq", &["--version"]).as_deref() {
-        Some("jq-1.6") => 50.0,
-        _ => 10.0,
-    }
 }
