@@ -1,130 +1,98 @@
 #!/usr/bin/env python3
-"""Counts the code of Ralph: `scripts/counts.py [--list] [FOLDER]` prints one line for each figure.
+"""Counts the product: `scripts/counts.py [--ratchet | --write] [FOLDER]`.
 
-`--list` adds the lines that import upward and the type names that more than two files have.
+Prints lines, lines without comments and blanks, and files, by folder. Product is every `.rs` below `crates/*/src`, and
+what it includes from there; left out are test files, files that another one includes below `#[cfg(test)]`, and the
+modules of tests within a file, from brace to brace.
 
-Lines are those of `crates/*/src` with comments and without tests. A test is a file `tests.rs` or
-`testing.rs`, a file below a folder `tests`, a file that another one includes below `#[cfg(test)]`, and
-what stands below `#[cfg(test)]` at the end of a file.
+`--ratchet` compares the sums with `scripts/counts.txt`: a sum above it fails, and so does one that has fallen by more
+than 300, until `--write` has lowered it there. A commit may raise one by at most 300 and says why in its message.
 """
 
 import argparse
 import collections
 import pathlib
 import re
-import statistics
+import subprocess
+import sys
 
-ARGUMENTS = argparse.ArgumentParser(description="Counts the code of Ralph.")
-ARGUMENTS.add_argument("--list", action="store_true", help="print the upward imports and the shared type names too")
+ARGUMENTS = argparse.ArgumentParser(description="Counts the product.")
+ARGUMENTS.add_argument("--ratchet", action="store_true", help="fail if a sum is above the one kept")
+ARGUMENTS.add_argument("--write", action="store_true", help="keep the sums")
 ARGUMENTS.add_argument("folder", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).parent.parent)
 ASKED = ARGUMENTS.parse_args()
 ROOT = ASKED.folder
-CORE = "ralph-core"
-# The folders of the core, from the bottom to the top.
-LAYERS = [
-    "text", "shell", "protocol", "state", "transcript", "evidence", "tasks", "guard", "stop", "modes",
-    "project", "views",
-]
-IDIOMS = {"Args", "Command"}
-# An indented `type` belongs to a trait, which names it.
-TYPE = re.compile(r"^(?:\s*(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|union)|(?:pub(?:\([^)]*\))? )?type) (\w+)", re.M)
+KEPT = ROOT / "scripts" / "counts.txt"
+NAMES = ["lines", "code", "files"]
+MOST = 300
+# A module below `#[cfg(test)]`, in a file of its own or between braces at the same indentation.
+IN_FILE = re.compile(r"(?m)^#\[cfg\(test\)\]\n(?:#\[[^\n]*\n)*(?:pub(?:\([^)]*\))? )?mod (\w+);")
+WITHIN = re.compile(r"(?ms)^( *)#\[cfg\(test\)\]\n(?: *#\[[^\n]*\n)*\1(?:pub(?:\([^)]*\))? )?mod \w+ \{\n.*?^\1\}\n")
 
 
-def without_tests(path, text):
-    for found in re.finditer(r"(?m)^#\[cfg\(test\)\]\n((?:#\[[^\n]*\n)*)(?:pub(?:\([^)]*\))? )?mod (\w+)(;| \{)", text):
-        if found[3] == "{" or found[3] == " {":
-            return text[: found.start()]
-    return text
-
-
-def sources():
-    """Every product file with its text without tests."""
-    found, tests = {}, set()
+def product():
+    """Every file of the product with its text."""
+    texts, tests = {}, set()
     for crate in sorted((ROOT / "crates").iterdir()):
-        for path in sorted((crate / "src").rglob("*.rs")):
-            found[path] = path.read_text()
-    for path, text in found.items():
+        for path in sorted((crate / "src").rglob("*")):
+            if path.suffix in (".rs", ".css", ".sb"):
+                texts[path] = path.read_text()
+    for path, text in texts.items():
         folder = path.parent if path.name in ("mod.rs", "lib.rs", "main.rs") else path.with_suffix("")
-        for module in re.findall(r"(?m)^#\[cfg\(test\)\]\n(?:#\[[^\n]*\n)*(?:pub(?:\([^)]*\))? )?mod (\w+);", text):
-            tests |= {folder / f"{module}.rs", folder / module / "mod.rs"}
-    def is_test(path):
-        inside = any(path.is_relative_to(test.with_suffix("")) for test in tests)
-        return path in tests or inside or path.name == "tests.rs"
-    return {path: without_tests(path, text) for path, text in found.items() if not is_test(path)}
+        tests |= {folder / name for name in IN_FILE.findall(text)}
+    for path, text in texts.items():
+        if path.stem != "tests" and not any(path.with_suffix("").is_relative_to(test) for test in tests):
+            yield path, WITHIN.sub("", text)
 
 
-def functions(text):
-    """Lengths of the functions, from `fn` to the brace that closes at the same depth."""
-    lines = text.splitlines()
-    for number, line in enumerate(lines):
-        start = re.match(r"( *)(?:pub(?:\([^)]*\))? )?(?:const |async |unsafe )*fn \w+", line)
-        if not start:
-            continue
-        for end in range(number, len(lines)):
-            if lines[end].rstrip() == start[1] + "}":
-                yield end - number + 1
-                break
-            if end == number and line.rstrip().endswith("}") or lines[end].rstrip().endswith(";") and end - number < 8 and not re.search(r"\{", "".join(lines[number : end + 1])):
-                yield end - number + 1
-                break
+def counted():
+    """Lines, lines of code and files, by crate and folder."""
+    sums = collections.defaultdict(lambda: [0, 0, 0])
+    for path, text in product():
+        crate, _, *inside = path.relative_to(ROOT / "crates").parts
+        lines = text.splitlines()
+        code = [line for line in lines if line.strip() and not line.lstrip().startswith("//")]
+        part = inside[0].removesuffix(".rs")
+        for number, figure in enumerate([len(lines), len(code), 1]):
+            sums[f"{crate}/{part}"][number] += figure
+    return sums
 
 
-def upward(files):
-    """Imports of a folder of the core from a folder above it."""
-    rank = {name: number for number, name in enumerate(LAYERS)}
-    for path, text in files.items():
-        parts = path.relative_to(ROOT).parts
-        if parts[1] != CORE:
-            continue
-        own = parts[3].removesuffix(".rs")
-        for number, line in enumerate(text.splitlines(), 1):
-            for used in re.findall(r"\bcrate::(\w+)", line):
-                if own in rank and rank.get(used, -1) > rank[own]:
-                    yield f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+def read(text):
+    figures = dict(line.split() for line in text.splitlines() if line and not line.startswith("#"))
+    return [int(figures[name]) for name in NAMES]
 
 
-def flags(files):
-    """The long options that `--help` shows: different names, and places where one is declared."""
-    names = []
-    for path, text in files.items():
-        if "ralph/src/" not in str(path):
-            continue
-        for found in re.finditer(r"#\[arg\(([^\]]*?)\)\]\s*(?:pub(?:\([^)]*\))? )?(\w+)\s*:", text, re.S):
-            attributes, field = found.groups()
-            if not re.search(r"\blong\b", attributes) or "hide = true" in attributes:
-                continue
-            named = re.search(r'long = "([^"]+)"', attributes)
-            names.append(named[1] if named else field.replace("_", "-"))
-    return names
+def raised():
+    """Commits that raised a kept figure by more than they may."""
+    file = "scripts/counts.txt"
+    log = subprocess.run(["git", "-C", ROOT, "log", "--format=%h", "--", file], capture_output=True, text=True)
+    for commit in log.stdout.split():
+        two = [subprocess.run(["git", "-C", ROOT, "show", f"{at}:{file}"], capture_output=True, text=True)
+               for at in (f"{commit}^", commit)]
+        if all(one.returncode == 0 for one in two):
+            old, new = (read(one.stdout) for one in two)
+            yield from (f"{commit} raised `{name}` from {old[at]} to {new[at]}; at most {MOST} at a time"
+                        for at, name in enumerate(NAMES) if new[at] > old[at] + MOST)
 
 
 def main():
-    files = sources()
-    lengths = sorted(length for text in files.values() for length in functions(text))
-    sizes = [text.count("\n") for text in files.values()]
-    modes = 0
-    for path, text in files.items():
-        own = "modes" in path.parts or str(path).endswith(("modes.rs", "state/mode.rs"))
-        if not own:
-            modes += len(re.findall(r"\bMode(?:State)?::(?:Loop|Plain|Ralplan|Session|Orchestration|Refine)\b", text))
-    places = collections.defaultdict(set)
-    for path, text in files.items():
-        for name in TYPE.findall(text):
-            places[name].add(path)
-    shared = sorted(name for name, where in places.items() if len(where) > 2 and name not in IDIOMS)
-    up = list(upward(files))
-    words = sum(len(path.read_text().split()) for path in (ROOT / "docs").rglob("*.md") if "reference" not in path.parts)
-    declared = flags(files)
-    print(f"lines of product            {sum(sizes)}")
-    print(f"files                       {len(files)}")
-    print(f"median, longest function    {statistics.median(lengths):.0f}, {lengths[-1]}")
-    print(f"`Mode::` outside of modes   {modes}")
-    print(f"upward imports              {len(up)}")
-    print(f"type names in three files   {len(shared)}")
-    print(f"flags, places of them       {len(set(declared))}, {len(declared)}")
-    print(f"words of docs/              {words}")
-    if ASKED.list:
-        print(*up, *shared, sep="\n")
+    sums = counted()
+    total = [sum(figures[at] for figures in sums.values()) for at in range(3)]
+    print(f"{'':28}{'lines':>8}{'code':>8}{'files':>7}")
+    for name, figures in sorted(sums.items()) + [("all", total)]:
+        print(f"{name:28}{figures[0]:>8}{figures[1]:>8}{figures[2]:>7}")
+    if ASKED.write:
+        about = "# What the product may come to, by `scripts/counts.py`.\n"
+        KEPT.write_text(about + "".join(f"{name} {figure}\n" for name, figure in zip(NAMES, total)))
+    if ASKED.ratchet:
+        wrong = list(raised())
+        for name, now, kept in zip(NAMES, total, read(KEPT.read_text())):
+            if now > kept:
+                wrong.append(f"`{name}` is {now}, and {kept} at most: make it smaller, or raise it in {KEPT.name} and say why")
+            elif now + MOST < kept:
+                wrong.append(f"`{name}` fell to {now}: `scripts/counts.py --write` keeps it there")
+        sys.exit("\n".join(wrong) or None)
 
 
 main()

@@ -13,6 +13,7 @@ use crate::support::{PATIENCE, Probe, Run, World};
 
 pub(crate) const TESTS: &[Test] = tests![
     a_mod_that_takes_the_stop_hooks_away_does_nothing_in_a_round_however_it_comes_in,
+    a_mod_that_the_model_writes_for_its_own_session_does_nothing_in_the_run,
     with_managed_settings_the_run_says_that_mods_run_and_goes_on_with_those_that_were_there,
     a_plugin_that_comes_between_two_rounds_ends_the_run,
 ];
@@ -120,6 +121,34 @@ fn a_mod_that_takes_the_stop_hooks_away_does_nothing_in_a_round_however_it_comes
         assert!(stops(&probe) > 0, "{name}: {run:?}");
         assert!(!run.stderr.contains("the JavaScript of plugins runs"), "{run:?}");
         assert_eq!(the_ended(&world).state["ending"]["kind"], "complete");
+    }
+}
+
+/// The path is computed, so the line passes; the folder is the one that the client watches for this session.
+fn a_mod_that_the_model_writes_for_its_own_session_does_nothing_in_the_run() {
+    for sandboxed in [true, false] {
+        let world = installed();
+        put_mod(&world.project().join("made/quiet"));
+        let write = "D=dev; D=$CLAUDE_CONFIG_DIR/$D-mods/$CLAUDE_CODE_SESSION_ID; mkdir -p $D; cp -r made/quiet $D/; echo x > two";
+        let script = Script::new().answer_with(move |request| match request.tool_results().len() {
+            0 => ScriptedTurn::bash(write),
+            _ => ScriptedTurn::text("Done."),
+        });
+        let (probe, stand_in) = (world.probe("Stop", ""), StandIn::start(script).unwrap());
+        let mut args = task("test -f two");
+        if !sandboxed {
+            args.push("--no-sandbox".to_owned());
+        }
+        let run = driver(&world, &stand_in, &args);
+        assert!(stops(&probe) > 0, "the hooks hear the stop: {run:?}");
+        let written = fs::read_dir(world.config().join("dev-mods")).is_ok_and(|mut all| all.next().is_some());
+        assert_eq!(written, !sandboxed, "{run:?}");
+        if sandboxed {
+            run.exits(0);
+            assert_eq!(the_ended(&world).state["ending"]["kind"], "complete");
+        } else {
+            assert_eq!(the_live(&world).state["pause"]["cause"], "tampered", "{run:?}");
+        }
     }
 }
 
