@@ -141,7 +141,8 @@ fn a_mod_that_the_model_writes_for_its_own_session_does_nothing_in_the_run() {
         }
         let run = driver(&world, &stand_in, &args);
         assert!(stops(&probe) > 0, "the hooks hear the stop: {run:?}");
-        let written = fs::read_dir(world.config().join("dev-mods")).is_ok_and(|mut all| all.next().is_some());
+        let written =
+            fs::read_dir(world.config().join("dev-mods")).is_ok_and(|mut all| all.next().is_some());
         assert_eq!(written, !sandboxed, "{run:?}");
         if sandboxed {
             run.exits(0);

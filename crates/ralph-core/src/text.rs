@@ -2,10 +2,11 @@
 //! globs. Every other folder uses this one.
 
 pub mod folded;
-pub mod from_json;
+
 pub mod gitignore;
 pub mod globs;
 pub mod hex;
+pub mod json;
 pub mod json_truncate;
 pub mod nearest;
 pub mod plural;

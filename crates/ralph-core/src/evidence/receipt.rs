@@ -7,7 +7,6 @@
 
 use super::observed;
 use crate::state::{Accepted, Change, Criterion, LoopState, Receipt, Regression};
-use crate::text::from_json::from_json;
 use crate::text::plural::noun;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,7 +14,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 /// The result of the checks at a completion request.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Proof {
     /// Id of the tree that each criterion depends on, by the criterion's id.
     pub trees: BTreeMap<String, String>,
@@ -35,8 +34,6 @@ pub struct Proof {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
 }
-
-from_json!(Proof { trees, changed, ran, problem, unfinished, change });
 
 impl Proof {
     /// The status of a criterion's receipt. A tree that could not be read proves nothing.

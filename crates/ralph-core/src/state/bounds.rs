@@ -1,13 +1,12 @@
 //! What the commands of a sandboxed loop may write, read and reach. `project::bounds` makes the
 //! value when the loop starts; it stays as it is until the loop ends.
 
-use crate::text::from_json::from_json;
 use serde::{Deserialize, Serialize};
 
 /// The bounds of the client's commands, the criteria, the checks, the facts and the git hooks of one
 /// loop. Everything is readable that no entry denies, and nothing is writable that no entry allows.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Bounds {
     /// Absolute paths of folders that may be written, besides a temporary folder for each command.
     /// The project comes first.
@@ -26,8 +25,6 @@ pub struct Bounds {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sockets: Vec<String>,
 }
-
-from_json!(Bounds { write, read_deny, write_deny, hosts, ports, sockets });
 
 impl Bounds {
     /// The list with which the proxy decides on a host and its port.

@@ -1,7 +1,6 @@
 //! One condition of "done", and the last time that all of them held.
 
 use super::{Accepted, Extra, Observed, Receipt, Regression, is_false, is_zero as is_default};
-use crate::text::from_json::from_json;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -11,7 +10,7 @@ pub const REVIEW_PREFIX: &str = "review:";
 
 /// One condition that must hold for the work to be done.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Criterion {
     /// `AC-1`, `AC-T` …
     pub id: String,
@@ -65,15 +64,7 @@ pub struct Criterion {
     pub extra: Extra,
 }
 
-from_json!(Criterion { id, description, verified, verification_command, review, paths, receipt, tests_expected, tests_reported, tests_skipped, accepted, held_before, failed_before, observed, held_on, turned_red; extra } Criterion::believed);
-
 impl Criterion {
-    /// A criterion without a receipt was never run, whatever its document says.
-    fn believed(mut self) -> Criterion {
-        self.verified &= self.receipt.is_some();
-        self
-    }
-
     /// What decides whether the criterion holds, as `--ac` takes it: a command, or
     /// `review: QUESTION`.
     pub fn decided_by(&self) -> Cow<'_, str> {
@@ -99,7 +90,7 @@ impl Criterion {
 
 /// A time at which all criteria held.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Green {
     /// The checkpoint's ref; empty if none could be made.
     pub reference: String,
@@ -108,5 +99,3 @@ pub struct Green {
     /// When all criteria held.
     pub at: Timestamp,
 }
-
-from_json!(Green { reference, tree, at });

@@ -1,13 +1,12 @@
 //! The environment of a loop as it was at its start. `evidence::environment` records and compares it.
 
 use super::ClientProcess;
-use crate::text::from_json::from_json;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The variables that decide what runs, as of the start of the loop.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Environment {
     /// The client that passed this environment to the hook.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,5 +23,3 @@ pub struct Environment {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub digests: BTreeMap<String, String>,
 }
-
-from_json!(Environment { client, program, plugins, values, digests });

@@ -2,12 +2,11 @@
 //! Settings and plans keep to the same ranges.
 
 use super::Extra;
-use crate::text::from_json::from_json;
 use serde::{Deserialize, Serialize};
 
 /// Limits besides `max_iterations`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Limits {
     /// Elapsed time since the start, in minutes.
     pub max_minutes: u64,
@@ -22,8 +21,6 @@ pub struct Limits {
     #[serde(flatten)]
     pub extra: Extra,
 }
-
-from_json!(Limits { max_minutes, max_tokens, max_cost, max_workers; extra });
 
 impl Default for Limits {
     fn default() -> Self {

@@ -4,9 +4,11 @@
 //! absent member gets its defaults, as everywhere in the document. For the mode of a newer version,
 //! the word is kept here and its member among the unknown ones.
 
-use super::{LoopState, Mode, OrchestrationState, RalplanState, RefineState};
-use crate::text::from_json::{FromJson, Members, Mistake};
+use super::{Extra, LoopState, Mode, OrchestrationState, RalplanState, RefineState};
+use crate::text::json;
+use serde::de::DeserializeOwned;
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
 
 /// Which rules drive a loop, and the state that they need.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -37,14 +39,20 @@ impl ModeState {
     }
 
     /// Removes the word and the mode's member from the document.
-    pub(super) fn take(members: &mut Members) -> Result<ModeState, Mistake> {
-        fn own<T: FromJson + Default>(members: &mut Members, name: &str) -> Result<T, Mistake> {
-            let mut read: Option<T> = None;
-            members.take(name, &mut read)?;
-            Ok(read.unwrap_or_default())
+    ///
+    /// # Errors
+    /// Which member has another type.
+    pub(super) fn take(members: &mut Extra) -> Result<ModeState, String> {
+        fn own<T: DeserializeOwned + Default>(
+            members: &mut Extra,
+            name: &str,
+        ) -> Result<T, String> {
+            match members.remove(name) {
+                None | Some(Value::Null) => Ok(T::default()),
+                Some(value) => json::read(value).map_err(|mistake| format!("`{name}`: {mistake}")),
+            }
         }
-        let mut word = Mode::default();
-        members.take("mode", &mut word)?;
+        let word = own(members, "mode")?;
         Ok(match word {
             Mode::Plain => ModeState::Plain,
             Mode::Ralplan => ModeState::Ralplan(Box::new(own(members, "ralplan")?)),
@@ -123,7 +131,7 @@ own! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     fn rewritten(document: &Value) -> Value {
         let state: LoopState = serde_json::from_value(document.clone()).unwrap();

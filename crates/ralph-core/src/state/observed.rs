@@ -2,7 +2,6 @@
 //! `evidence::observed` decides what it shows.
 
 use super::words;
-use crate::text::from_json::from_json;
 use serde::{Deserialize, Serialize};
 
 words! {
@@ -23,7 +22,7 @@ words! {
 
 /// One run on other files.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Observation {
     /// Digest of all files that the run depends on. An equal key needs no new run.
     pub key: String,
@@ -53,22 +52,9 @@ pub struct Observation {
     pub duration_ms: u64,
 }
 
-from_json!(Observation {
-    key,
-    outcome,
-    why,
-    tests_run,
-    tests_failed,
-    failing,
-    noticed,
-    unnoticed,
-    read_nothing,
-    duration_ms
-});
-
 /// All that was observed about a criterion.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Observed {
     /// Id of the criterion's tree for which all observations are made; empty while some are due.
     pub tree: String,
@@ -95,20 +81,9 @@ pub struct Observed {
     pub was_comparable: bool,
 }
 
-from_json!(Observed {
-    tree,
-    original,
-    without,
-    broken,
-    control,
-    clean,
-    not_compared,
-    was_comparable
-});
-
 /// What changed between the start of the loop and a request for completion.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Change {
     /// Changed files by what they are; a file that holds code and tests counts where it changed.
     pub code: usize,
@@ -129,18 +104,6 @@ pub struct Change {
     pub tests_in_code: Vec<String>,
 }
 
-from_json!(Change {
-    code,
-    tests,
-    configuration,
-    documents,
-    dependencies,
-    added,
-    submodules,
-    scripts,
-    tests_in_code
-});
-
 impl Change {
     /// True if no file of the tree differs from the start.
     pub fn is_empty(&self) -> bool {
@@ -152,7 +115,7 @@ impl Change {
 
 /// A reviewer's answer to what no run can show: whether the task needs what Ralph would refuse.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Judgement {
     /// The refusal that was judged, see [`super::LoopState::refusals`].
     pub about: String,
@@ -161,5 +124,3 @@ pub struct Judgement {
     /// The reviewer's reason.
     pub why: String,
 }
-
-from_json!(Judgement { about, holds, why });

@@ -5,13 +5,12 @@
 //! next with which prompt.
 
 use super::{ClientProcess, Extra};
-use crate::text::from_json::from_json;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// An orchestration and its calls.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct OrchestrationState {
     /// The name of its folder below `.ralph-sessions/`.
     pub id: String,
@@ -35,11 +34,9 @@ pub struct OrchestrationState {
     pub extra: Extra,
 }
 
-from_json!(OrchestrationState { id, calls, given, says, told_at, still; extra });
-
 /// A call of an agent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct OrchestrationCall {
     /// The client's id of the call; empty for a call not made yet.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -69,7 +66,3 @@ pub struct OrchestrationCall {
     #[serde(flatten)]
     pub extra: Extra,
 }
-
-from_json!(OrchestrationCall {
-    call, agent, mode, task, iteration, cycle, prompt, since, client; extra
-});

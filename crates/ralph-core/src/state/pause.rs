@@ -1,14 +1,12 @@
 //! Why a loop pauses or ends, and what went wrong in it.
 
 use super::{EndingKind, PauseCause, PlanPhase, Signal, is_false};
-use crate::text::from_json::{FromJson, Members, Mistake, from_json};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// Why a loop is paused, and since when.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Pause {
     /// Why the loop paused.
     pub cause: PauseCause,
@@ -24,11 +22,9 @@ pub struct Pause {
     pub attended: bool,
 }
 
-from_json!(Pause { cause, at, detail, told, attended });
-
 /// What a person must do before the work can continue, as reported by the model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Blocked {
     /// The action needed, in words.
     pub what: String,
@@ -36,12 +32,10 @@ pub struct Blocked {
     pub at: Timestamp,
 }
 
-from_json!(Blocked { what, at });
-
 /// A prompt whose words a hook has obeyed, and that the client has not recorded yet: only its record tells the user from
 /// a mod that speaks in their name.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Obeyed {
     /// The client's id of the prompt.
     pub prompt_id: String,
@@ -52,11 +46,9 @@ pub struct Obeyed {
     pub planning: Option<PlanPhase>,
 }
 
-from_json!(Obeyed { prompt_id, words, planning });
-
 /// How and when a loop ended.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Ending {
     /// The kind of ending.
     pub kind: EndingKind,
@@ -69,11 +61,9 @@ pub struct Ending {
     pub cause: Option<Signal>,
 }
 
-from_json!(Ending { kind, at, detail, cause });
-
 /// An error in a loop.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(from = "WrittenError")]
 pub struct LoopError {
     /// When the error occurred.
     pub at: Timestamp,
@@ -81,24 +71,24 @@ pub struct LoopError {
     pub message: String,
 }
 
-impl FromJson for LoopError {
-    fn from_json(value: Value) -> Result<Self, Mistake> {
-        // The original pattern documents an empty list, and its loops wrote plain strings.
-        if let Value::String(message) = value {
-            return Ok(LoopError { message, ..LoopError::default() });
-        }
-        let mut members = Members::of(value)?;
-        let mut read = LoopError::default();
-        members.take("at", &mut read.at)?;
-        members.take("message", &mut read.message)?;
-        Ok(read)
-    }
+/// The original pattern documents an empty list, and its loops wrote plain strings.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenError {
+    Text(String),
+    Whole {
+        #[serde(default)]
+        at: Timestamp,
+        #[serde(default)]
+        message: String,
+    },
 }
 
-impl TryFrom<Value> for LoopError {
-    type Error = Mistake;
-
-    fn try_from(value: Value) -> Result<Self, Mistake> {
-        FromJson::from_json(value)
+impl From<WrittenError> for LoopError {
+    fn from(written: WrittenError) -> LoopError {
+        match written {
+            WrittenError::Text(message) => LoopError { message, ..LoopError::default() },
+            WrittenError::Whole { at, message } => LoopError { at, message },
+        }
     }
 }

@@ -1,13 +1,12 @@
 //! What the user agreed to when the loop started, as digests. `evidence::pinned` compares them.
 
 use super::Extra;
-use crate::text::from_json::from_json;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// Digests of what the user agreed to.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Frozen {
     /// When the user agreed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -18,5 +17,3 @@ pub struct Frozen {
     #[serde(flatten)]
     pub extra: Extra,
 }
-
-from_json!(Frozen { at, criteria; extra });

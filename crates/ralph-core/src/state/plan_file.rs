@@ -2,7 +2,6 @@
 
 use super::Extra;
 use super::words::words;
-use crate::text::from_json::from_json;
 use serde::{Deserialize, Serialize};
 
 words! {
@@ -23,7 +22,7 @@ words! {
 
 /// The file in which Ralph ticks the tasks that are done.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct PlanFile {
     /// Path of the file, relative to the project.
     pub path: String,
@@ -42,7 +41,7 @@ pub struct PlanFile {
 /// A task as the plan's file names it. It is found by its words, because lines move when the file is
 /// edited.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct PlannedTask {
     /// Id of the task in `task_graph`.
     pub task: String,
@@ -58,6 +57,3 @@ pub struct PlannedTask {
     #[serde(flatten)]
     pub extra: Extra,
 }
-
-from_json!(PlanFile { path, format, branch, tasks; extra });
-from_json!(PlannedTask { task, section, title, boxes; extra });

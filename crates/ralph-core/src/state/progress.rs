@@ -1,12 +1,11 @@
 //! Progress as it is stored between stops. `stop::progress` decides what it means.
 
 use super::Signal;
-use crate::text::from_json::from_json;
 use serde::{Deserialize, Serialize};
 
 /// Progress at the last stops.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Progress {
     /// The signal at the last stop.
     pub signal: Signal,
@@ -23,5 +22,3 @@ pub struct Progress {
     /// Consecutive requests refused for that failure.
     pub same_failure: u32,
 }
-
-from_json!(Progress { signal, left_at, standing, idle, failure, same_failure });

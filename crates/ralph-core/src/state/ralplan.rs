@@ -5,7 +5,6 @@
 //! there.
 
 use super::{DecidedBy, DecisionKind, Extra, PlanPhase};
-use crate::text::from_json::from_json;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +13,7 @@ pub const MAX_REJECTIONS: u32 = 5;
 
 /// A planner, an architect and a critic working on one plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct RalplanState {
     /// The phase of the planning.
     pub phase: PlanPhase,
@@ -96,12 +95,6 @@ pub struct RalplanState {
     pub extra: Extra,
 }
 
-from_json!(RalplanState {
-    phase, iteration, max_iterations, plan_path, task, started_at, ready_hash, plan_hash, planners,
-    critics, sent_back, consulted_gap_finder, gaps, criteria, tasks, failed_gates, questions, answers, feedback,
-    verdict, forced, concerns, decision, told_at, still, log, untold; extra
-});
-
 impl Default for RalplanState {
     fn default() -> Self {
         RalplanState {
@@ -150,7 +143,7 @@ impl RalplanState {
 
 /// A critic's verdict on a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct PlanVerdict {
     /// The client's id of the critic.
     pub agent: String,
@@ -163,11 +156,9 @@ pub struct PlanVerdict {
     pub issues: Vec<String>,
 }
 
-from_json!(PlanVerdict { agent, plan_hash, okay, issues });
-
 /// A user's decision about a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct PlanDecision {
     /// What the user decided.
     pub kind: DecisionKind,
@@ -181,5 +172,3 @@ pub struct PlanDecision {
     /// When the user decided.
     pub at: Timestamp,
 }
-
-from_json!(PlanDecision { kind, text, plan_hash, by, at });

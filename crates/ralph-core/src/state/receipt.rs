@@ -1,17 +1,15 @@
 //! A receipt as it is stored with its criterion. What it proves is decided in `evidence::receipt`.
 
 use super::ReviewReceipt;
-use crate::text::from_json::{FromJson, Mistake, from_json};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// The kind of a receipt that rests on a review.
 pub const REVIEWED: &str = "reviewed";
 
 /// One run of an acceptance command, or one review.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Receipt {
     /// `reviewed` if a reviewer decided; empty if a command did.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -106,13 +104,14 @@ pub struct Receipt {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CriterionRunner {
-    /// `ralph verify`.
-    #[default]
-    Command,
     /// The stop hook, at a completion request.
     Hook,
     /// The driver of a headless loop.
     Driver,
+    /// `ralph verify`. A word of a newer version proves nothing here, as this does.
+    #[default]
+    #[serde(other)]
+    Command,
 }
 
 impl CriterionRunner {
@@ -126,54 +125,9 @@ impl CriterionRunner {
     }
 }
 
-impl FromJson for CriterionRunner {
-    fn from_json(value: Value) -> Result<CriterionRunner, Mistake> {
-        // An unknown word comes from a newer version and proves nothing here.
-        Ok(match value.as_str() {
-            Some("hook") => CriterionRunner::Hook,
-            Some("driver") => CriterionRunner::Driver,
-            _ => CriterionRunner::Command,
-        })
-    }
-}
-
-from_json!(Receipt {
-    kind,
-    command,
-    review,
-    passed,
-    exit_code,
-    ended,
-    timed_out,
-    signal,
-    tests_run,
-    tests_reported,
-    tests_failed,
-    tests_skipped,
-    failing,
-    error,
-    vacuous,
-    started_at,
-    duration_ms,
-    output_sha256,
-    output_file,
-    tail,
-    tree_before,
-    tree_after,
-    rewrote,
-    signature,
-    after_failure,
-    passes,
-    left,
-    refused,
-    by,
-    restored,
-    differs
-});
-
 /// A criterion that held and no longer holds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Regression {
     /// The checkpoint at which it held; empty if none was made.
     pub checkpoint: String,
@@ -182,8 +136,6 @@ pub struct Regression {
     /// How many more files changed.
     pub more: usize,
 }
-
-from_json!(Regression { checkpoint, files, more });
 
 /// Exceptions that a person can accept, besides fewer tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,13 +4,12 @@
 //! from: which refinement in that document it is, and what the session has done for it.
 
 use super::Extra;
-use crate::text::from_json::from_json;
 use serde::{Deserialize, Serialize};
 
 /// What the loop of a session keeps about its refinement. The loop's `iteration` is the number of
 /// completed rounds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct RefineState {
     /// The refinement's name in the project's document.
     pub name: String,
@@ -32,5 +31,3 @@ pub struct RefineState {
     #[serde(flatten)]
     pub extra: Extra,
 }
-
-from_json!(RefineState { name, word, from, earlier, open, calls, told_at, still; extra });

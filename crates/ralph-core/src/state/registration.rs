@@ -1,8 +1,6 @@
 //! Where a hook is registered.
 
-use crate::text::from_json::{FromJson, Mistake, mistake};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// A place where hooks are registered, in ascending rank. If one event starts a hook more than
 /// once, only the highest-ranking copy that the loop has seen counts.
@@ -53,14 +51,6 @@ impl Registration {
             Registration::Plugin => !is_in_settings(),
             Registration::Settings | Registration::Unnamed => true,
         }
-    }
-}
-
-impl FromJson for Registration {
-    fn from_json(value: Value) -> Result<Self, Mistake> {
-        let word = String::from_json(value)?;
-        let known = Registration::ALL.into_iter().find(|via| via.as_str() == word);
-        known.map_or_else(|| mistake("a way to register"), Ok)
     }
 }
 

@@ -2,13 +2,12 @@
 //! `evidence::review` decides what they are worth.
 
 use super::{Extra, LoopState, Tokens};
-use crate::text::from_json::from_json;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// A line of a file, as a reviewer cites it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Citation {
     /// Path, relative to the project.
     pub file: String,
@@ -18,11 +17,9 @@ pub struct Citation {
     pub quote: String,
 }
 
-from_json!(Citation { file, line, quote });
-
 /// The part of a receipt that only a reviewed criterion has.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct ReviewReceipt {
     /// The question that the reviewer answered.
     pub question: String,
@@ -43,11 +40,9 @@ pub struct ReviewReceipt {
     pub extra: Extra,
 }
 
-from_json!(ReviewReceipt { question, session_id, verdict, evidence, why, tokens, cost; extra });
-
 /// How a loop's changes are reviewed once its criteria hold, as the user asked for it at the start.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct ReviewPlan {
     /// The most rounds of review.
     pub rounds: u32,
@@ -59,11 +54,9 @@ pub struct ReviewPlan {
     pub extra: Extra,
 }
 
-from_json!(ReviewPlan { rounds, lenses; extra });
-
 /// What one reviewer looks for.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct ReviewLens {
     /// Its name on the screen.
     pub name: String,
@@ -71,11 +64,9 @@ pub struct ReviewLens {
     pub text: String,
 }
 
-from_json!(ReviewLens { name, text });
-
 /// One round of review: each lens once.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct ReviewRound {
     /// Counted from 1.
     pub round: u32,
@@ -100,11 +91,9 @@ pub struct ReviewRound {
     pub extra: Extra,
 }
 
-from_json!(ReviewRound { round, at, tree, findings, problems, changed, tokens, cost; extra });
-
 /// A reviewer that was started and whose tokens and cost are not counted yet.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct StartedReviewer {
     /// Claude Code's id of its session.
     pub session_id: String,
@@ -114,8 +103,6 @@ pub struct StartedReviewer {
     #[serde(flatten)]
     pub extra: Extra,
 }
-
-from_json!(StartedReviewer { session_id, log; extra });
 
 impl LoopState {
     /// Adds the tokens and the cost of a reviewer to those of the loop. Each reviewer counts once: one
@@ -132,7 +119,7 @@ impl LoopState {
 
 /// Something that a reviewer found.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Finding {
     /// The lens that it was found through.
     pub lens: String,
@@ -153,5 +140,3 @@ pub struct Finding {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub dropped: String,
 }
-
-from_json!(Finding { lens, severity, file, line, quote, what, task, dropped });

@@ -1,13 +1,12 @@
 //! The session and the client in which a loop runs, and the turn that it drives there.
 
 use super::{is_false, is_zero};
-use crate::text::from_json::from_json;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// A session that a loop was bound to.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Bound {
     /// Claude Code's session id.
     pub session_id: String,
@@ -17,19 +16,15 @@ pub struct Bound {
     pub why: String,
 }
 
-from_json!(Bound { session_id, until, why });
-
 /// A client process. The start time distinguishes it from another process with a reused id.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct ClientProcess {
     /// Process id.
     pub pid: u32,
     /// Start time as the system counts it; empty where unavailable.
     pub started: String,
 }
-
-from_json!(ClientProcess { pid, started });
 
 impl ClientProcess {
     /// Stands for a client whose session has ended: no process has the id 0.
@@ -41,7 +36,7 @@ impl ClientProcess {
 /// The turn that a loop drives: our last reply in it was to continue. A user prompt with another id
 /// reveals that the turn was cut.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct DrivenTurn {
     /// The client's id of the prompt that started the turn; empty if unknown.
     pub prompt_id: String,
@@ -61,8 +56,6 @@ pub struct DrivenTurn {
     pub transcript_from: u64,
 }
 
-from_json!(DrivenTurn { prompt_id, at, worked, typed, pause_told, transcript_from });
-
 impl DrivenTurn {
     /// A turn in which no tool has been used yet.
     pub fn new(prompt_id: impl Into<String>, at: Timestamp) -> DrivenTurn {
@@ -77,7 +70,7 @@ impl DrivenTurn {
 
 /// A session that `ralph run` or `ralph build` started for one round.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct BuildRound {
     /// The task's id; empty if all tasks are closed and only criteria remain.
     pub task: String,
@@ -91,5 +84,3 @@ pub struct BuildRound {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub done: Vec<String>,
 }
-
-from_json!(BuildRound { task, number, tree, done });

@@ -2,10 +2,11 @@
 
 use super::{Extra, TaskStatus, is_zero};
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A task of the work.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Task {
     /// `T-1` …
     pub id: String,
@@ -14,6 +15,7 @@ pub struct Task {
     /// Ids of the tasks that must be done first.
     pub deps: Vec<String>,
     /// The status of the task.
+    #[serde(deserialize_with = "any_word")]
     pub status: TaskStatus,
     /// How to tell that the task is done.
     pub completion_condition: String,
@@ -56,4 +58,9 @@ impl Default for Task {
             extra: Extra::new(),
         }
     }
+}
+
+/// Other tools write a status in their own words.
+fn any_word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TaskStatus, D::Error> {
+    String::deserialize(deserializer).map(TaskStatus::read)
 }

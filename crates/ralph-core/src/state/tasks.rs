@@ -439,15 +439,19 @@ mod tests {
             format!("{{\n  \"task_graph\": {tasks}\n}}"),
             format!("{{\"settings\": {{\n  \"task_graph\": {tasks}}}, \"iteration\": 4}}"),
             format!("{{\"settings\": {{\n  \"task_graph\": {tasks}}},\n  \"task_graph\": {away}}}"),
-            format!("{{\n  \"task_graph\": {away}, \"iteration\": 4,\n  \"task_graph\": {tasks}}}"),
-            format!("{{\n  \"task_graph\": {tasks},\n  \"task_graph\": {away}}}"),
             "{\n  \"task_graph\": [], \"errors\": [\n  ]}".to_owned(),
             json!({"task_graph": [{"id": "T-1"}]}).to_string(),
         ] {
             let whole: LoopState = serde_json::from_str(&text).unwrap();
             assert_eq!(read(text.as_bytes(), None), whole, "{text}");
         }
-        for broken in ["{\n  \"task_graph\": [{\n  ]", "{\n  \"task_graph\": [\n  7\n  ]\n}", "["] {
+        for broken in [
+            "{\n  \"task_graph\": [{\n  ]",
+            "{\n  \"task_graph\": [\n  7\n  ]\n}",
+            "[",
+            &format!("{{\n  \"task_graph\": {away},\n  \"task_graph\": {tasks}}}"),
+            &format!("{{\n  \"task_graph\": {tasks},\n  \"task_graph\": {away}}}"),
+        ] {
             let broken = Arc::new(broken.as_bytes().to_vec());
             assert!(LoopState::of_text(&broken, || None, NOW).is_err());
         }

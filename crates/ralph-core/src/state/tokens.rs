@@ -1,13 +1,12 @@
 //! The tokens that a loop has used. `transcript::tokens` counts them.
 
-use crate::text::from_json::from_json;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Token counts of the four kinds that the client reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Tokens {
     /// Tokens of the prompt, neither written to nor read from the cache.
     pub input: u64,
@@ -18,8 +17,6 @@ pub struct Tokens {
     /// Tokens of the reply.
     pub output: u64,
 }
-
-from_json!(Tokens { input, cache_creation, cache_read, output });
 
 impl Tokens {
     pub(crate) fn join(self, other: Tokens, join: fn(u64, u64) -> u64) -> Tokens {
@@ -47,7 +44,7 @@ impl Tokens {
 
 /// The tokens of a loop, and how far each of its transcripts was read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Usage {
     /// The sum over all transcripts.
     pub tokens: Tokens,
@@ -58,15 +55,13 @@ pub struct Usage {
     pub sources: BTreeMap<String, Source>,
 }
 
-from_json!(Usage { tokens, cost, sources });
-
 fn is_free(cost: &f64) -> bool {
     *cost == 0.0
 }
 
 /// How far one transcript was read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Source {
     /// Offset of the first unread row.
     pub offset: u64,
@@ -83,8 +78,6 @@ pub struct Source {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counted_until: Option<Timestamp>,
 }
-
-from_json!(Source { offset, file, message_id, counted, at, counted_until });
 
 impl Source {
     /// Reads the file from the start again: it was replaced or truncated.

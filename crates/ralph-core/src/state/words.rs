@@ -31,12 +31,6 @@ macro_rules! words {
             }
         }
 
-        impl crate::text::from_json::FromJson for $name {
-            fn from_json(value: serde_json::Value) -> Result<Self, crate::text::from_json::Mistake> {
-                String::from_json(value).map($name::from)
-            }
-        }
-
         impl std::fmt::Display for $name {
             fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 formatter.pad(self.as_str())

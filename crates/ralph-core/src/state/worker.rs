@@ -1,13 +1,12 @@
 //! The state of a worker of a loop.
 
 use super::{ClientProcess, Extra, WorkerStanding};
-use crate::text::from_json::from_json;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// A subagent of the session, or a separate headless client.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct Worker {
     /// Unique id: the id of the call that started the worker.
     pub call: String,
@@ -57,11 +56,6 @@ pub struct Worker {
     #[serde(flatten)]
     pub extra: Extra,
 }
-
-from_json!(Worker {
-    call, agent, kind, task, about, at, client, standing, sent_back, worktree, branch, base, files,
-    commit, merged, kept_out; extra
-});
 
 impl Worker {
     pub fn is_running(&self) -> bool {

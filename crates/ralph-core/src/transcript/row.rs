@@ -1,6 +1,5 @@
 //! One row of a transcript: a JSON document in the client's format, of which a few members matter.
 
-use crate::text::from_json::FromJson;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -21,7 +20,7 @@ impl TranscriptRow {
 
     /// When the row was written; `None` for kinds without a timestamp.
     pub fn time(&self) -> Option<Timestamp> {
-        Timestamp::from_json(self.at(&["timestamp"])?.clone()).ok()
+        self.text(&["timestamp"]).parse().ok()
     }
 
     /// The value at this path of member names.

@@ -8,10 +8,10 @@
 
 use super::{is_plans_place, position};
 use crate::state::{MAX_REJECTIONS, PlanDecision, PlanPhase, PlanVerdict, RalplanState};
-use crate::text::from_json::Members;
+use crate::text::json;
 use crate::text::truncate::bounded;
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The document, with its fields in order.
@@ -78,6 +78,21 @@ pub enum ImportedState {
     Over(PlanPhase),
 }
 
+/// What is read of such a document.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ForeignState {
+    active: Option<bool>,
+    mode: Option<String>,
+    current_phase: PlanPhase,
+    task_description: String,
+    started_at: Option<Timestamp>,
+    iteration: u32,
+    max_iterations: Option<u32>,
+    plan_path: String,
+    feedback: String,
+}
+
 /// Reads a document that this loop did not write.
 ///
 /// # Errors
@@ -85,23 +100,21 @@ pub enum ImportedState {
 pub fn read(text: &str, now: Timestamp) -> Result<ImportedState, String> {
     let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))
         .map_err(|error| format!("the document is not JSON: {error}"))?;
-    let mut members =
-        Members::of(value).map_err(|_| "the document is not a JSON object".to_owned())?;
-    let (mut active, mut mode) = (true, "ralplan".to_owned());
-    let (mut phase, mut plan) = (PlanPhase::default(), RalplanState::default());
-    let mut started_at = None;
-    let mut take = || -> Result<(), crate::text::from_json::Mistake> {
-        members.take("active", &mut active)?;
-        members.take("mode", &mut mode)?;
-        members.take("current_phase", &mut phase)?;
-        members.take("task_description", &mut plan.task)?;
-        members.take("started_at", &mut started_at)?;
-        members.take("iteration", &mut plan.iteration)?;
-        members.take("max_iterations", &mut plan.max_iterations)?;
-        members.take("plan_path", &mut plan.plan_path)?;
-        members.take("feedback", &mut plan.feedback)
+    if !value.is_object() {
+        return Err("the document is not a JSON object".to_owned());
+    }
+    let found: ForeignState = json::read(value)?;
+    let mode = found.mode.unwrap_or_else(|| "ralplan".to_owned());
+    let (phase, active) = (found.current_phase, found.active.unwrap_or(true));
+    let mut plan = RalplanState {
+        task: found.task_description,
+        started_at: found.started_at.unwrap_or(now),
+        iteration: found.iteration,
+        max_iterations: found.max_iterations.unwrap_or(MAX_REJECTIONS),
+        plan_path: found.plan_path,
+        feedback: found.feedback,
+        ..RalplanState::default()
     };
-    take().map_err(|mistake| mistake.to_string())?;
     if mode != "ralplan" {
         return Err(format!("the document has the mode `{}`", bounded(&mode, 60)));
     }
@@ -115,7 +128,6 @@ pub fn read(text: &str, now: Timestamp) -> Result<ImportedState, String> {
     if !is_plans_place(&plan.plan_path) {
         plan.plan_path.clear();
     }
-    plan.started_at = started_at.unwrap_or(now);
     // At least one rejection must remain before the user is asked, and the maximum cannot exceed
     // the rule's.
     plan.max_iterations = plan.max_iterations.clamp(1, MAX_REJECTIONS);
@@ -227,7 +239,7 @@ mod tests {
         check(r#"{"active":true,"current_phase":"complete"}"#, "over: complete");
         check(r#"{"mode":"autopilot","task_description":"t"}"#, "the mode `autopilot`");
         check(r#"{"task_description":" "}"#, "`task_description` is missing");
-        check(r#"{"iteration":"one"}"#, "`iteration` is not a whole number");
+        check(r#"{"iteration":"one"}"#, "`iteration`: invalid type: string \"one\", expected u32");
         check("[]", "not a JSON object");
         check("{", "not JSON");
         check("\u{feff}{\"task_description\":\"t\"}", "under way");

@@ -7,11 +7,11 @@
 use super::{position, short};
 use crate::state::{DecisionKind, PlanPhase, RalplanState};
 use crate::tasks::plan::Plan;
-use crate::text::from_json::{FromJson, Members, from_json};
+use crate::text::json;
 use crate::text::sanitize;
 use crate::text::truncate::bounded;
+use serde::Deserialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// The labels of the options, their decisions and their descriptions.
@@ -99,7 +99,14 @@ pub struct PlanAnswer {
     pub start: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct QuestionInput {
+    questions: Vec<AskedQuestion>,
+}
+
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(default)]
 #[expect(non_snake_case, reason = "the client's own name")]
 struct AskedQuestion {
     question: String,
@@ -107,21 +114,11 @@ struct AskedQuestion {
     multiSelect: bool,
 }
 
-from_json!(AskedQuestion { question, options, multiSelect });
-
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(default)]
 struct AnswerOption {
     label: String,
 }
-
-from_json!(AnswerOption { label });
-
-#[derive(Debug, Clone, PartialEq, Default)]
-struct Note {
-    notes: String,
-}
-
-from_json!(Note { notes });
 
 /// The question's text: what was judged, the verdict, the concerns still open, and what would be
 /// carried out.
@@ -201,15 +198,12 @@ pub fn is_ours(plan: &RalplanState, input: &Value) -> Result<(), NotOurs> {
 /// another question.
 pub fn answer(plan: &RalplanState, response: &Value) -> Option<PlanAnswer> {
     let asked = asked(plan, response).ok()?;
-    let mut members = Members::of(response.clone()).ok()?;
-    let (mut answers, mut notes) =
-        (BTreeMap::<String, Value>::new(), BTreeMap::<String, Value>::new());
-    members.take("answers", &mut answers).ok()?;
+    let said = response.get("answers")?.get(&asked.question)?.as_str()?;
     // Notes are optional: the answer stands without them.
-    let _ = members.take("annotations", &mut notes);
-    let said = String::from_json(answers.remove(&asked.question)?).ok()?;
-    let note = notes.remove(&asked.question).and_then(|note| Note::from_json(note).ok());
-    let note = note.unwrap_or_default().notes.trim().to_owned();
+    let note = response
+        .get("annotations")
+        .and_then(|notes| notes.get(&asked.question)?.get("notes")?.as_str());
+    let note = note.unwrap_or_default().trim().to_owned();
     if said.trim().is_empty() {
         return None;
     }
@@ -225,10 +219,10 @@ pub fn answer(plan: &RalplanState, response: &Value) -> Option<PlanAnswer> {
 
 /// Returns the question if it is the one allowed.
 fn asked(plan: &RalplanState, value: &Value) -> Result<AskedQuestion, NotOurs> {
-    let mut questions: Vec<AskedQuestion> = Vec::new();
-    Members::of(value.clone())
-        .and_then(|mut members| members.take("questions", &mut questions))
-        .map_err(|mistake| NotOurs::Shape(mistake.to_string()))?;
+    if !value.is_object() {
+        return Err(NotOurs::Shape("it is not an object".to_owned()));
+    }
+    let QuestionInput { mut questions } = json::read(value.clone()).map_err(NotOurs::Shape)?;
     let count = questions.len();
     let Some(asked) = questions.pop().filter(|_| count == 1) else {
         return Err(NotOurs::Count(count));
@@ -320,7 +314,7 @@ mod tests {
         check(&json!({"questions": [one, one]}), "2 questions");
         check(&json!({"questions": []}), "0 questions");
         check(&json!({}), "0 questions");
-        check(&json!({"questions": "x"}), "`questions` is not a list");
+        check(&json!({"questions": "x"}), "`questions`: invalid type");
         check(&json!([]), "not an object");
         for labels in [
             &["Proceed", "Adjust"][..],

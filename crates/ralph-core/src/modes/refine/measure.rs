@@ -13,13 +13,11 @@ pub use text::plan;
 
 use super::RefineSettings;
 use crate::state::Extra;
-use crate::text::from_json::{FromJson, Mistake, from_json, mistake};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::fmt;
 
 /// The change of an artefact in one round.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ArtefactChange {
     Plan(PlanChange),
@@ -38,9 +36,8 @@ impl ArtefactChange {
     }
 }
 
-/// How much of a plan changed.
+/// How much of a plan changed. One that lacks a member is unknown, not zero.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
 pub struct PlanChange {
     /// Lines added, removed or replaced; the smallest possible number.
     pub lines: u64,
@@ -51,11 +48,8 @@ pub struct PlanChange {
     pub extra: Extra,
 }
 
-from_json!(PlanChange { lines, sections; extra });
-
-/// How many beads changed. A bead that was both closed and rewritten counts as closed.
+/// How many beads changed. A bead that was both closed and rewritten counts as closed. One that lacks a member is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
 pub struct BeadChange {
     pub added: u64,
     /// Beads with different content, and beads that were reopened.
@@ -66,22 +60,6 @@ pub struct BeadChange {
     /// Members that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
-}
-
-from_json!(BeadChange { added, changed, closed, removed; extra });
-
-impl FromJson for ArtefactChange {
-    fn from_json(value: Value) -> Result<Self, Mistake> {
-        // A change that lacks a member is unknown, not zero.
-        let has = |name: &&str| value.get(name).is_some();
-        if ["lines", "sections"].iter().all(has) {
-            PlanChange::from_json(value).map(ArtefactChange::Plan)
-        } else if ["added", "changed", "closed", "removed"].iter().all(has) {
-            BeadChange::from_json(value).map(ArtefactChange::Beads)
-        } else {
-            mistake("the change of a plan or of beads")
-        }
-    }
 }
 
 impl ArtefactChange {
@@ -137,10 +115,10 @@ impl fmt::Display for ArtefactChange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn read(value: Value) -> ArtefactChange {
-        ArtefactChange::from_json(value).unwrap()
+        serde_json::from_value(value).unwrap()
     }
 
     #[test]
@@ -182,7 +160,7 @@ mod tests {
             assert_eq!(serde_json::to_value(read(value.clone())).unwrap(), value);
         }
         for value in [json!({}), json!({"lines": 1}), json!({"added": 1}), json!(3), json!("0")] {
-            assert!(ArtefactChange::from_json(value.clone()).is_err(), "{value}");
+            assert!(serde_json::from_value::<ArtefactChange>(value.clone()).is_err(), "{value}");
         }
     }
 }

@@ -1,12 +1,11 @@
 //! The limits of a refinement. They are stored with it, so that it continues under the same rules.
 
 use crate::state::Extra;
-use crate::text::from_json::from_json;
 use serde::{Deserialize, Serialize};
 
 /// The limits of a refinement, and when it counts as settled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct RefineSettings {
     /// The maximum number of rounds.
     pub max_iterations: u32,
@@ -22,8 +21,6 @@ pub struct RefineSettings {
     #[serde(flatten)]
     pub extra: Extra,
 }
-
-from_json!(RefineSettings { max_iterations, plateau_threshold, min_iterations, lines, beads; extra });
 
 impl Default for RefineSettings {
     fn default() -> Self {

@@ -2,7 +2,7 @@
 
 use super::{DOCUMENT, Refinement, SCHEMA_VERSION};
 use crate::modes::refine::{Mode, Status};
-use crate::text::from_json::{FromJson, Mistake, mistake};
+use crate::text::json;
 use crate::text::truncate::bounded;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
@@ -31,11 +31,11 @@ pub enum Damaged {
     /// The JSON is not an object.
     NoObject,
     /// A member of the document has the wrong type.
-    NoDocument(Mistake),
+    NoDocument(String),
     /// A newer version wrote the document.
     Newer(u64),
     /// The document is valid, but this refinement in it is not.
-    NoSession { name: String, mistake: Mistake },
+    NoSession { name: String, mistake: String },
 }
 
 impl fmt::Display for Damaged {
@@ -75,15 +75,15 @@ impl RefineDocument {
             .map_err(|error| Damaged::NoJson(error.to_string()))?;
         let Value::Object(mut others) = value else { return Err(Damaged::NoObject) };
         if let Some(version) = others.remove("schema_version") {
-            let version = u64::from_json(version)
-                .map_err(|mistake| Damaged::NoDocument(mistake.inside("schema_version")))?;
+            let version: u64 = json::read(version)
+                .map_err(|mistake| Damaged::NoDocument(format!("`schema_version`: {mistake}")))?;
             if version > SCHEMA_VERSION {
                 return Err(Damaged::Newer(version));
             }
         }
-        let sessions = others.remove("sessions").unwrap_or_default();
-        let sessions =
-            members(sessions).map_err(|mistake| Damaged::NoDocument(mistake.inside("sessions")))?;
+        let sessions: Map<String, Value> =
+            json::read(others.remove("sessions").unwrap_or_default())
+                .map_err(|mistake| Damaged::NoDocument(format!("`sessions`: {mistake}")))?;
         let sessions =
             sessions.into_iter().map(|(name, value)| (name, StoredRefinement::AsFound(value)));
         Ok(RefineDocument { sessions: sessions.collect(), others })
@@ -142,16 +142,9 @@ impl StoredRefinement {
     fn read(&self, name: &str) -> Result<Refinement, Damaged> {
         match self {
             StoredRefinement::Edited(session) => Ok(session.as_ref().clone()),
-            StoredRefinement::AsFound(value) => Refinement::from_json(value.clone())
+            StoredRefinement::AsFound(value) => json::read(value.clone())
                 .map_err(|mistake| Damaged::NoSession { name: name.to_owned(), mistake }),
         }
-    }
-}
-
-fn members(value: Value) -> Result<Map<String, Value>, Mistake> {
-    match value {
-        Value::Object(members) => Ok(members),
-        _ => mistake("an object"),
     }
 }
 

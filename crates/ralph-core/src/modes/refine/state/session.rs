@@ -3,21 +3,21 @@
 use crate::modes::refine::measure::ArtefactChange;
 use crate::modes::refine::{Mode, PlanAfter, RefineSettings, RoundEnd, Status};
 use crate::state::Extra;
-use crate::text::from_json::{FromJson, Mistake, from_json, mistake};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-/// A refinement: what was done, and its state.
+/// A refinement: what was done, and its state. The members without a default make a value a refinement: to treat a lost
+/// one as empty would hide the loss.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
 pub struct Refinement {
     /// What is refined.
     pub mode: Mode,
+    #[serde(default)]
     pub started_at: Timestamp,
     /// The number of completed rounds. A round that was cut does not count.
     pub iterations_completed: u32,
     /// The sum of the changes reported by the rounds that gave a number.
+    #[serde(default)]
     pub total_changes: u64,
     pub status: Status,
     /// The round that reached the plateau.
@@ -27,11 +27,12 @@ pub struct Refinement {
     pub history: Vec<RoundEntry>,
     // The fields below are Ralph's own.
     /// The plan's file, in the mode `plan`.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub plan_file: String,
+    #[serde(default)]
     pub settings: RefineSettings,
     /// Digest of the artefact as the last round left it, or of the user's edit if that was kept.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub artefact: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<OpenRound>,
@@ -43,7 +44,7 @@ pub struct Refinement {
 }
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct RoundEntry {
     /// The number of the round, from 1.
     pub iteration: u32,
@@ -73,12 +74,8 @@ pub struct RoundEntry {
     pub extra: Extra,
 }
 
-from_json!(RoundEntry {
-    iteration, changes, summary, proposed, measured, end, plan, edited_before, ended_at; extra
-});
-
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "serde_json::Value")]
+#[serde(default)]
 pub struct OpenRound {
     /// The number of the round, from 1.
     pub iteration: u32,
@@ -96,8 +93,6 @@ pub struct OpenRound {
     #[serde(flatten)]
     pub extra: Extra,
 }
-
-from_json!(OpenRound { iteration, started_at, asked_again, edited_before, client_session; extra });
 
 fn is_done(end: &RoundEnd) -> bool {
     *end == RoundEnd::Done
@@ -140,34 +135,5 @@ impl Refinement {
     /// True if both refinements would change the same artefact.
     pub fn shares_artefact(&self, mode: &Mode, plan_file: &str) -> bool {
         self.mode == *mode && (*mode == Mode::Beads || self.plan_file == plan_file)
-    }
-}
-
-impl FromJson for Refinement {
-    fn from_json(value: Value) -> Result<Self, Mistake> {
-        let names = ["mode", "status", "iterations_completed", "history"];
-        // A value without these members is not a refinement; treating a lost member as empty would
-        // hide the loss.
-        if let Some(name) = names.iter().find(|name| value.get(name).is_none()) {
-            return mistake("there").map_err(|mistake| mistake.inside(name));
-        }
-        let mut members = crate::text::from_json::Members::of(value)?;
-        let mut read =
-            Refinement::new(Mode::Beads, "", RefineSettings::default(), Timestamp::UNIX_EPOCH);
-        macro_rules! take {
-            ($($name:ident)+) => { $(members.take(stringify!($name), &mut read.$name)?;)+ };
-        }
-        take!(mode started_at iterations_completed total_changes status plateau_at history);
-        take!(plan_file settings artefact round ended_at);
-        read.extra = members.rest();
-        Ok(read)
-    }
-}
-
-impl TryFrom<Value> for Refinement {
-    type Error = Mistake;
-
-    fn try_from(value: Value) -> Result<Self, Mistake> {
-        Refinement::from_json(value)
     }
 }
