@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use ralph_core::state::{Glance, LoopState};
+use ralph_core::state::{LoopState};
 use ralph_core::tasks::graph::{self, render};
 use ralph_core::{
     evidence::completion_feedback, evidence::pinned, modes::mode, modes::start, views::messages,
@@ -42,7 +42,7 @@ fn check_round_trip(before: &Value, state: &LoopState) {
 }
 
 fn check_glance(value: &Value, state: &LoopState) {
-    let glance: Glance = serde_json::from_str(&value.to_string()).expect("a glance reads as well");
+    let glance: LoopState = serde_json::from_str(&value.to_string()).expect("a glance reads as well");
     assert_eq!(glance.session_id, state.session_id);
     assert_eq!(glance.schema_version, state.schema_version);
     assert_eq!((&glance.mode, &glance.phase), (&state.mode.word(), &state.phase));

@@ -143,3 +143,14 @@ fn what_the_user_typed_beside_a_mod_stands() {
     world.tool("Bash", json!({"command": "ls"})).silent();
     assert_eq!(world.standing(), "implementation 0/25");
 }
+
+#[test]
+fn a_state_that_is_gone_before_the_client_has_recorded_the_prompt_is_missed_all_the_same() {
+    let world = World::looping("");
+    let prompt = world.state()["obeyed"]["prompt_id"].as_str().unwrap().to_owned();
+    std::fs::remove_dir_all(world.state_path().parent().unwrap()).unwrap();
+    world.transcribe(&[by_user(&prompt)]);
+    let told = world.working_stop("x").message();
+    assert!(told.contains("/state.json` was removed"), "{told}");
+    assert_eq!(world.state()["pause"]["cause"], "tampered");
+}

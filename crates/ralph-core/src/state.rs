@@ -8,7 +8,6 @@ pub mod signals;
 mod bounds;
 mod criterion;
 mod environment;
-mod glance;
 mod limits;
 mod mode;
 mod observed;
@@ -32,7 +31,6 @@ mod worker;
 pub use bounds::Bounds;
 pub use criterion::{Criterion, Green, REVIEW_PREFIX};
 pub use environment::Environment;
-pub use glance::{Glance, GlanceEnding, GlanceOrchestration, GlancePlan, GlanceTurn, StateView};
 pub use limits::{LimitFlag, Limits};
 pub use mode::ModeState;
 pub use observed::{Change, Judgement, Observation, Observed, Outcome};
@@ -64,6 +62,8 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 /// The schema version that this code writes.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -366,9 +366,71 @@ impl LoopState {
         self.is_live() && self.ralplan().is_some_and(|plan| plan.phase.awaits_decision(cause))
     }
 
+    /// Reads a document; `known` says what is known of its tasks.
+    ///
+    /// # Errors
+    /// If the document is no state.
+    pub fn of_text(
+        document: &Arc<Vec<u8>>,
+        known: impl FnOnce() -> Option<KnownTasks>,
+        now: Timestamp,
+    ) -> serde_json::Result<LoopState> {
+        tasks::of_text(document, known, now)
+    }
+
     /// Completed and maximum iterations, for people: `3/25`.
     pub fn position(&self) -> String {
-        StateView::position(self)
+        format!("{}/{}", self.iteration, self.max_iterations)
+    }
+
+    /// The client process in which the loop was last seen, while the loop is live.
+    pub fn live_client(&self) -> Option<&ClientProcess> {
+        self.client.as_ref().filter(|_| self.is_live())
+    }
+
+    /// The name of the orchestration that the loop drives.
+    pub fn orchestrated(&self) -> Option<&str> {
+        self.orchestration().map(|session| session.id.as_str())
+    }
+
+    /// The folder of the project's own document, for modes that have one. Never outside the project.
+    pub fn document(&self) -> Option<PathBuf> {
+        let below = Path::new(&self.document);
+        let is_inside = below.components().all(|part| matches!(part, Component::Normal(_)));
+        let is_there = is_inside && !self.document.is_empty();
+        is_there.then(|| Path::new(&self.project_root).join(below))
+    }
+
+    /// Why none of our rules apply to this state; `None` if they do.
+    pub fn strangeness(&self) -> Option<String> {
+        match (self.loop_id.as_str(), &self.phase, &self.mode) {
+            (_, Phase::Ended, _) => None,
+            ("", ..) => Some("it names no loop".to_owned()),
+            (_, Phase::Other(phase), _) => Some(format!("its phase `{phase}` is not known")),
+            (.., ModeState::Other(mode)) => Some(format!("its mode `{mode}` is not known")),
+            _ => None,
+        }
+    }
+
+    /// True if the loop is bound to this session. A session without an id has no loop, whatever the
+    /// document says.
+    pub fn is_of(&self, session_id: &str) -> bool {
+        !session_id.is_empty() && self.session_id == session_id
+    }
+
+    /// True if the loop drives the orchestration that a headless client was started for, according
+    /// to that client's environment. Several such clients may run at once; none of them is the
+    /// bound session.
+    pub fn is_of_driven(&self, call: impl FnOnce() -> Option<String>) -> bool {
+        let Some(id) = self.orchestrated() else { return false };
+        // We write the document, so a quoted match identifies the name.
+        !id.is_empty() && call().is_some_and(|call| call.contains(&format!("\"{id}\"")))
+    }
+
+    /// True if a higher-ranking registration has been seen: its copy of the hook replies, this one
+    /// stays silent.
+    pub fn outranks(&self, via: Registration) -> bool {
+        self.via.is_some_and(|seen| seen > via)
     }
 
     /// Records the registration that an event came from, and that the loop had an event.
@@ -590,7 +652,7 @@ mod tests {
     }
 
     #[test]
-    fn a_planning_is_kept_whole_and_seen_at_a_glance() {
+    fn a_planning_is_kept_whole() {
         let text = json!({
             "mode": "ralplan",
             "ralplan": {
@@ -608,10 +670,6 @@ mod tests {
         assert_eq!(back["ralplan"]["mood"], "good");
         assert_eq!(back["ralplan"]["decision"]["kind"], "later");
         assert_eq!(serde_json::from_value::<LoopState>(back).unwrap(), state);
-        let glance: Glance = serde_json::from_value(text).unwrap();
-        let plan = glance.ralplan.unwrap();
-        assert_eq!(plan.phase, PlanPhase::AwaitingUserApproval);
-        assert_eq!((plan.plan_path.as_str(), plan.plan_hash.as_str()), (".omc/plans/a.md", "abc"));
         let alone = serde_json::to_value(LoopState::default()).unwrap();
         assert!(alone.get("ralplan").is_none(), "what says nothing is not written");
     }
@@ -665,5 +723,35 @@ mod tests {
         let below = refused(r#"{"mode": "ralplan", "ralplan": {"iteration": "one"}}"#);
         assert!(below.contains("`ralplan`: `iteration`: invalid type"), "{below}");
         assert!(refused(r#"{"task_graph": [[]]}"#).contains("expected struct Task"));
+    }
+
+    #[test]
+    fn a_loop_is_of_its_own_session_and_none_is_of_a_session_without_a_name() {
+        let bound_to =
+            |session_id: &str| LoopState { session_id: session_id.into(), ..LoopState::default() };
+        assert!(bound_to("s").is_of("s"));
+        assert!(!bound_to("s").is_of("t"));
+        assert!(!bound_to("s").is_of(""));
+        assert!(!bound_to("").is_of(""));
+    }
+
+    #[test]
+    fn a_document_stands_in_the_project_and_nowhere_else() {
+        let of = |document: &str| {
+            let project_root = "/p".to_owned();
+            LoopState { project_root, document: document.to_owned(), ..LoopState::default() }
+                .document()
+        };
+        assert_eq!(of(".ralph-sessions/1"), Some(PathBuf::from("/p/.ralph-sessions/1")));
+        assert_eq!((of(""), of("../x"), of("/x"), of("a/../../x")), (None, None, None, None));
+    }
+
+    #[test]
+    fn only_a_higher_rank_outranks() {
+        let seen = |via| LoopState { via, ..LoopState::default() };
+        assert!(seen(Some(Registration::Settings)).outranks(Registration::Plugin));
+        assert!(!seen(Some(Registration::Plugin)).outranks(Registration::Plugin));
+        assert!(!seen(Some(Registration::Plugin)).outranks(Registration::Settings));
+        assert!(!seen(None).outranks(Registration::Unnamed));
     }
 }

@@ -3,7 +3,7 @@
 use crate::hook_runner::HookCall;
 use crate::{obeyed, tampered};
 use anyhow::{Error, Result, bail};
-use ralph_core::state::{Glance, LoopState, Phase, Registration, StateView};
+use ralph_core::state::{LoopState, Phase, Registration};
 use ralph_core::text::redact;
 use ralph_io::project::trusted_read::FileText;
 use ralph_io::store::journal::JournalEntry;
@@ -29,10 +29,10 @@ impl std::error::Error for MissingState {}
 
 /// A loop bound to the session that called the hook.
 #[derive(Debug)]
-pub struct Bound<S = LoopState> {
+pub struct Bound {
     pub file: LoopFile,
     /// The state at the time of the call.
-    pub state: S,
+    pub state: LoopState,
     /// What was wrong with the state file, if the last good copy was used instead.
     pub warning: Option<String>,
     /// The bytes of the state file as read.
@@ -58,7 +58,7 @@ impl std::error::Error for NotFromClient {}
 /// # Errors
 /// When the event does not come from the client of the session's live loop.
 pub fn check_sender(call: &HookCall) -> Result<()> {
-    match Bound::<Glance>::find(call) {
+    match Bound::find(call) {
         Err(error) if error.is::<NotFromClient>() => Err(error),
         _ => Ok(()),
     }
@@ -66,7 +66,7 @@ pub fn check_sender(call: &HookCall) -> Result<()> {
 
 /// Checks the process that sent the event: any program that the model starts can send any event to
 /// any hook.
-fn is_believed<S: StateView>(call: &HookCall, state: &S) -> bool {
+fn is_believed(call: &HookCall, state: &LoopState) -> bool {
     let Some(client) = state.live_client() else { return true };
     let drives = || state.orchestrated().is_some() && client::session_call().is_some();
     *call.believed.get_or_init(|| ancestry::is_from(client, drives()))
@@ -108,25 +108,26 @@ impl std::fmt::Display for UnreadableLoop {
 
 impl std::error::Error for UnreadableLoop {}
 
-impl<S: StateView> Bound<S> {
+impl Bound {
     /// Finds the loop. Returns `None` if the session has no loop; Ralph then ignores the call.
     ///
     /// # Errors
     /// When the session has an entry, but the entry or the state cannot be trusted or read. The
     /// error is an [`UnreadableLoop`] if the session certainly belongs to Ralph.
-    pub fn find(call: &HookCall) -> Result<Option<Bound<S>>> {
-        let mut found = Bound::<S>::found(call)?;
-        if found.as_ref().is_some_and(|bound| obeyed::judge_giver(call, bound)) {
+    pub fn find(call: &HookCall) -> Result<Option<Bound>> {
+        let mut found = Bound::found(call)?;
+        // First: to judge the giver may write the state, and one that is gone would be back before anybody missed it.
+        let held = found.as_ref().filter(|bound| bound.state.is_running());
+        if held.is_some_and(|bound| tampered::look(call, &bound.file)) {
             found = Bound::found(call)?;
         }
-        let held = found.as_ref().filter(|bound| bound.state.phase().is_running());
-        match held.is_some_and(|bound| tampered::look(call, &bound.file)) {
+        match found.as_ref().is_some_and(|bound| obeyed::judge_giver(call, bound)) {
             true => Bound::found(call),
             false => Ok(found),
         }
     }
 
-    fn found(call: &HookCall) -> Result<Option<Bound<S>>> {
+    fn found(call: &HookCall) -> Result<Option<Bound>> {
         Bound::look(call).or_else(|error| {
             if error.is::<NotFromClient>() {
                 return Err(error);
@@ -146,19 +147,19 @@ impl<S: StateView> Bound<S> {
         })
     }
 
-    fn look(call: &HookCall) -> Result<Option<Bound<S>>> {
+    fn look(call: &HookCall) -> Result<Option<Bound>> {
         let session_id = &call.input.session_id;
         let Some(first) = lifecycle::of_session(&call.home, session_id)? else { return Ok(None) };
         // A single manifest may name a state before Ralph's own folder exists.
         if !lifecycle::is_in_place(&call.home, &first) || call.home.root().exists() {
             call.home.check()?;
         }
-        let mut found = (first.view::<S>()?, first);
+        let mut found = (first.view()?, first);
         if found.0.is_none() {
             // The loop may have been archived between the two reads.
             let again = lifecycle::of_session(&call.home, session_id)?;
             let Some(file) = again else { return Ok(None) };
-            found = (file.view::<S>()?, file);
+            found = (file.view()?, file);
         }
         let (Some(loaded), file) = found else {
             let (_, file) = found;
@@ -172,7 +173,7 @@ impl<S: StateView> Bound<S> {
         let is_its = state.is_of(session_id) || state.is_of_driven(client::session_call);
         let is_shared = call.home.single_manifest().is_some();
         // Until a typed `/ralph` takes it over, the state of another tool belongs to no session.
-        if is_shared && state.loop_id().is_empty() {
+        if is_shared && state.loop_id.is_empty() {
             return Ok(None);
         }
         if let Some(what) = state.strangeness().filter(|_| is_its || !is_shared) {
@@ -180,7 +181,7 @@ impl<S: StateView> Bound<S> {
         }
         if is_its {
             // A loop that the last good copy shows as planned has been started since.
-            if warning.is_some() && *state.phase() == Phase::Planned {
+            if warning.is_some() && state.phase == Phase::Planned {
                 bail!("the last good copy of `{}` is too old", file.path().display());
             }
             if !is_believed(call, &state) {
@@ -190,17 +191,17 @@ impl<S: StateView> Bound<S> {
         }
         // A single manifest file names one loop for all sessions, but only that loop's own session
         // may touch it.
-        match is_shared || has_left(call, &file) || *state.phase() == Phase::Ended {
+        match is_shared || has_left(call, &file) || state.phase == Phase::Ended {
             true => Ok(None),
             false => bail!("the state `{}` names another session", file.path().display()),
         }
     }
 
     #[inline(never)]
-    fn by_its_state(call: &HookCall) -> Result<Option<Bound<S>>> {
+    fn by_its_state(call: &HookCall) -> Result<Option<Bound>> {
         let found = lifecycle::by_its_state(&call.home, &call.input.session_id);
         let Some(file) = found else { return Ok(None) };
-        let Ok(Some(loaded)) = file.view::<S>() else { return Ok(None) };
+        let Ok(Some(loaded)) = file.view() else { return Ok(None) };
         let Loaded { state, warning, text } = loaded;
         if !is_believed(call, &state) {
             return Err(NotFromClient.into());

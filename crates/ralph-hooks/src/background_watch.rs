@@ -10,7 +10,6 @@ use crate::active_loop::{self, Bound};
 use crate::hook_runner::HookCall;
 use anyhow::Result;
 use ralph_core::protocol::event::{BackgroundTask, HookEvent};
-use ralph_core::state::LoopState;
 use ralph_core::stop::time_left;
 use ralph_core::transcript::background_watch::{self, MovedOn};
 use ralph_io::process::watch::{Watch, Woken};
@@ -36,7 +35,7 @@ pub fn answer(call: &HookCall) -> Result<Waited> {
     if !is_stop || workers.is_empty() {
         return Ok(Waited::Silently);
     }
-    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Waited::Silently) };
+    let Some(bound) = Bound::find(call)? else { return Ok(Waited::Silently) };
     if !bound.state.is_running() || bound.is_outranked(call.via) {
         return Ok(Waited::Silently);
     }

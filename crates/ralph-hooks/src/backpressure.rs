@@ -10,7 +10,7 @@ use crate::{modes, signals};
 use anyhow::Result;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{DrivenTurn, Glance, StateView};
+use ralph_core::state::{DrivenTurn, LoopState};
 use ralph_core::{protocol::edited, text::truncate};
 use ralph_io::{process::clock, project::settings, store::checks};
 use serde_json::json;
@@ -24,8 +24,8 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     if !matches!(event, HookEvent::PostToolUse | HookEvent::PostToolUseFailure) {
         return Ok(Reply::silent());
     }
-    let bound = Bound::<Glance>::find(call)?;
-    let news = |bound: &&Bound<Glance>| !bound.is_driven() && is_news(call, &bound.state);
+    let bound = Bound::find(call)?;
+    let news = |bound: &&Bound| !bound.is_driven() && is_news(call, &bound.state);
     if let Some(bound) = bound.as_ref().filter(news) {
         catch_up(call, bound)?;
     }
@@ -37,7 +37,9 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     match bound.filter(|bound| bound.state.phase.is_running()) {
         // Every registration starts a copy of this hook; only one of them answers.
         Some(bound) if bound.state.outranks(call.via) => Ok(Reply::silent()),
-        Some(bound) => modes::after_tool(&bound.state.mode).after_a_tool(call, &bound, &files),
+        Some(bound) => {
+            modes::after_tool(&bound.state.mode.word()).after_a_tool(call, &bound, &files)
+        }
         None if files.is_empty() => Ok(Reply::silent()),
         None if settings::mention(EVERY_SESSION) => {
             Ok(said(event, &delegate::check(CheckRequest::WithoutLoop(&files))?))
@@ -47,11 +49,11 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
 }
 
 /// What the checks of the edited files report, after the user's messages.
-pub(crate) fn checked(call: &HookCall, bound: &Bound<Glance>, files: &[String]) -> Reply {
+pub(crate) fn checked(call: &HookCall, bound: &Bound, files: &[String]) -> Reply {
     signals::lead(call, &bound.file, &bound.state, in_loop(call, bound, files))
 }
 
-fn in_loop(call: &HookCall, bound: &Bound<Glance>, files: &[String]) -> Reply {
+fn in_loop(call: &HookCall, bound: &Bound, files: &[String]) -> Reply {
     if files.is_empty() && !checks::has_found(bound.file.folder()) {
         return Reply::silent();
     }
@@ -81,12 +83,12 @@ fn said(event: HookEvent, text: &str) -> Reply {
 /// True if this call shows something that only a hook can see: a registration of higher rank, which
 /// turn the loop drives if no prompt named it, or that the turn is working. Each is new once per
 /// turn; later calls write nothing.
-fn is_news(call: &HookCall, state: &Glance) -> bool {
+fn is_news(call: &HookCall, state: &LoopState) -> bool {
     let works = !call.input.from_subagent() && !state.turn.as_ref().is_some_and(|turn| turn.worked);
     state.phase.is_running() && (state.via < Some(call.via) || works)
 }
 
-fn catch_up(call: &HookCall, bound: &Bound<Glance>) -> Result<()> {
+fn catch_up(call: &HookCall, bound: &Bound) -> Result<()> {
     bound.file.update(|state| {
         // The loop may have been paused since it was read. Then no turn is outstanding.
         if state.is_running() && !call.input.from_subagent() {

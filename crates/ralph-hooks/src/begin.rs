@@ -11,7 +11,7 @@ use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::state::{
     Criterion, DrivenTurn, Ending, EndingKind, LoopError, LoopState, Mode, Obeyed, Phase,
-    Registration, StartedBy, StateView as _,
+    Registration, StartedBy,
 };
 use ralph_core::tasks::plan::{self, Plan, Problem};
 use ralph_core::{evidence::pinned, project, views::unusable};

@@ -7,7 +7,7 @@ use crate::{obeyed, workers};
 use anyhow::Result;
 use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{EndingKind, Glance, LoopState, PauseCause, Phase, StateView};
+use ralph_core::state::{EndingKind, LoopState, PauseCause, Phase};
 use ralph_core::transcript::typed_request::TypedRequest;
 use ralph_core::views::messages;
 use ralph_io::store::home::Home;
@@ -75,7 +75,7 @@ fn end(
 /// Answers a tool call of a session whose loop has ended: cuts the turn that the loop drove, and
 /// only that turn. The main conversation is told once; each subagent is told separately.
 #[inline(never)]
-pub fn cut_turn(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
+pub fn cut_turn(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let subagent = call.input.from_subagent();
     let cuts = is_cancelled_turn(call, bound);
     if cuts {
@@ -103,7 +103,7 @@ pub fn cut_turn(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
 /// Ends the turn of a loop for a cancel command that the user typed and that the client holds back
 /// until then. The command itself ends the loop: a line in the transcript alone ends none.
 #[inline(never)]
-pub fn cut_for_the_command(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
+pub fn cut_for_the_command(call: &HookCall, bound: &Bound) -> Result<Reply> {
     bound.note(call, "turn cut", "a typed cancel waits for the turn to end", Value::Null);
     if call.input.from_subagent() {
         workers::is_gone(call, &bound.file)?;
@@ -115,7 +115,7 @@ pub fn cut_for_the_command(call: &HookCall, bound: &Bound<Glance>) -> Result<Rep
 /// client gives the words to the model at the next tool call, and no event follows. The loop is paused
 /// and not ended, since a line in the transcript alone ends none.
 #[inline(never)]
-pub fn pause_for_the_words(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
+pub fn pause_for_the_words(call: &HookCall, bound: &Bound) -> Result<Reply> {
     pause(call, &bound.file)?;
     bound.note(call, "paused", TYPED_IN_TURN, Value::Null);
     let refusal = "The user typed a cancel: end your turn now, without another tool call.";
@@ -159,7 +159,7 @@ fn pause(call: &HookCall, file: &LoopFile) -> Result<()> {
     Ok(())
 }
 
-fn is_cancelled_turn(call: &HookCall, bound: &Bound<Glance>) -> bool {
+fn is_cancelled_turn(call: &HookCall, bound: &Bound) -> bool {
     let state = &bound.state;
     let cancelled = state.ending.as_ref().is_some_and(|end| end.kind == EndingKind::Cancelled);
     let same_turn = state.turn.as_ref().is_some_and(|turn| turn.prompt_id == call.input.prompt_id);
@@ -168,7 +168,7 @@ fn is_cancelled_turn(call: &HookCall, bound: &Bound<Glance>) -> bool {
 }
 
 /// Removes the tombstone when a turn or the session ends after the loop has ended.
-pub fn acknowledge<S: StateView>(call: &HookCall, bound: &Bound<S>) -> Result<Reply> {
+pub fn acknowledge(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let Some(state) = bound.file.read()?.map(|loaded| loaded.state) else {
         return Ok(Reply::silent());
     };

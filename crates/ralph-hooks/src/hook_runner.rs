@@ -18,7 +18,7 @@ use ralph_core::text::sanitize;
 use ralph_io::client::stdin::{self, Appetite};
 use ralph_io::store::home::Home;
 use ralph_io::{client, project, store::digest, store::idle};
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::io::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -56,8 +56,10 @@ pub struct HookCall {
     pub believed: OnceCell<bool>,
     /// The digest of `raw`; see [`HookCall::digest`].
     pub digest: OnceCell<String>,
-    /// The line for the user about what something else has changed or commanded; empty until first compared.
-    pub tampered: OnceCell<Option<String>>,
+    /// True once what holds the loop was compared with what it was.
+    pub is_compared: Cell<bool>,
+    /// Lines for the user about what something else has changed or commanded.
+    pub alarms: RefCell<Vec<String>>,
 }
 
 impl HookCall {
@@ -163,8 +165,8 @@ pub fn enter(name: &str, hook: Hook) {
             return Ok(());
         }
         let reply = hook(&call).or_else(|error| unreadable::answer(&call, error))?;
-        let tampered = call.tampered.get().cloned().flatten();
-        let reply = tampered.into_iter().fold(reply, |reply, line| reply.tell_also(&line));
+        let alarms = call.alarms.take();
+        let reply = alarms.iter().fold(reply, |reply, line| reply.tell_also(line));
         if print(&reply) {
             signals::delivered(&call);
         }
@@ -228,7 +230,8 @@ fn call(name: &str) -> Result<HookCall> {
         outgoing: RefCell::default(),
         believed: OnceCell::new(),
         digest: OnceCell::new(),
-        tampered: OnceCell::new(),
+        is_compared: Cell::default(),
+        alarms: RefCell::default(),
     })
 }
 
@@ -265,7 +268,8 @@ pub(crate) mod tests {
             outgoing: RefCell::default(),
             believed: OnceCell::from(true),
             digest: OnceCell::new(),
-            tampered: OnceCell::new(),
+            is_compared: Cell::default(),
+            alarms: RefCell::default(),
         }
     }
 

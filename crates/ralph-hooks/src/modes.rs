@@ -14,7 +14,7 @@ use anyhow::Result;
 use ralph_core::guard::LoopActivity;
 use ralph_core::modes::arguments::Options;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{Glance, LoopState, Mode};
+use ralph_core::state::{LoopState, Mode};
 
 /// What a mode does before a tool runs.
 pub(crate) trait BeforeTool {
@@ -22,7 +22,7 @@ pub(crate) trait BeforeTool {
     fn before_a_tool(
         &self,
         call: &HookCall,
-        bound: &Bound<Glance>,
+        bound: &Bound,
         activity: LoopActivity,
     ) -> Result<Reply> {
         match pre_tool_use::refusal(call, bound, activity) {
@@ -35,7 +35,7 @@ pub(crate) trait BeforeTool {
     }
 
     /// Decides whether an agent may start that the guard does not refuse.
-    fn before_an_agent(&self, call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
+    fn before_an_agent(&self, call: &HookCall, bound: &Bound) -> Result<Reply> {
         workers::may_start(call, bound)
     }
 
@@ -48,12 +48,7 @@ pub(crate) trait BeforeTool {
 /// What a mode does after a tool.
 pub(crate) trait AfterTool {
     /// Answers the result of a tool, which may have changed these files.
-    fn after_a_tool(
-        &self,
-        call: &HookCall,
-        bound: &Bound<Glance>,
-        files: &[String],
-    ) -> Result<Reply> {
+    fn after_a_tool(&self, call: &HookCall, bound: &Bound, files: &[String]) -> Result<Reply> {
         if workers::starts_one(call) {
             workers::started(call, bound)?;
         }

@@ -7,7 +7,7 @@ use crate::active_loop::{self, Bound};
 use crate::hook_runner::HookCall;
 use anyhow::Result;
 use ralph_core::protocol::event::HookEvent;
-use ralph_core::state::{LoopState, Obeyed, PauseCause, Phase, PlanPhase, StateView};
+use ralph_core::state::{LoopState, Obeyed, PauseCause, Phase, PlanPhase};
 use ralph_core::text::truncate;
 use ralph_core::transcript::cutoff::Giver;
 use ralph_core::views::messages;
@@ -31,7 +31,7 @@ pub(crate) fn prompt(call: &HookCall, state: &LoopState) -> Option<Obeyed> {
 
 /// Remembers the prompt of this call as one that was obeyed. What is wrong with the state has been said by then.
 pub(crate) fn remember(call: &HookCall) {
-    let found = Bound::<LoopState>::find(call).ok().flatten();
+    let found = Bound::find(call).ok().flatten();
     let is_new = |bound: &Bound| match &bound.state.obeyed {
         Some(before) => before.prompt_id != call.input.prompt_id,
         None => true,
@@ -43,8 +43,8 @@ pub(crate) fn remember(call: &HookCall) {
 }
 
 /// Looks at who gave the prompt that was obeyed last; true if the state is another one by now.
-pub(crate) fn judge_giver<S: StateView>(call: &HookCall, bound: &Bound<S>) -> bool {
-    match bound.state.obeyed() {
+pub(crate) fn judge_giver(call: &HookCall, bound: &Bound) -> bool {
+    match &bound.state.obeyed {
         Some(obeyed) => judged(call, &bound.file, obeyed).unwrap_or_default(),
         None => false,
     }
@@ -104,7 +104,7 @@ fn take_back(call: &HookCall, file: &LoopFile, obeyed: &Obeyed, name: &str) -> R
         lifecycle::point_project_at(&call.home, &file, &state.project_root)?;
         let _ = plan_files::show_change(&state);
         active_loop::note(&file, call, &state.position(), "paused", &what, Value::Null);
-        let _ = call.tampered.set(Some(messages::line(&messages::paused(&state))));
+        call.alarms.borrow_mut().push(messages::line(&messages::paused(&state)));
     }
     Ok(true)
 }

@@ -15,7 +15,7 @@ use ralph_io::client;
 
 #[inline(never)]
 pub(crate) fn answer(call: &HookCall) -> Result<Reply> {
-    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
+    let Some(bound) = Bound::find(call)? else { return Ok(Reply::silent()) };
     if !bound.state.is_running() {
         return Ok(Reply::silent());
     }

@@ -18,7 +18,7 @@ use ralph_core::protocol::agents;
 use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
-use ralph_core::state::{Glance, Phase, StateView};
+use ralph_core::state::{LoopState, Phase};
 use ralph_core::transcript::{scheduled, typed_request::TypedRequest};
 use ralph_core::views::messages;
 use ralph_io::client::{self, project_files, transcript};
@@ -43,14 +43,15 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
 /// Keeps the session at the settings of before if they held a loop: with the new ones no hook might speak again.
 fn changed_settings(call: &HookCall) -> Result<Reply> {
     // To find the loop compares what holds it.
-    Bound::<Glance>::find(call)?;
-    let Some(Some(told)) = call.tampered.get() else { return Ok(Reply::silent()) };
-    Ok(Reply::go_on(HookEvent::ConfigChange, GoOnForm::Block, told))
+    Bound::find(call)?;
+    let told = call.alarms.borrow().last().cloned();
+    let Some(told) = told else { return Ok(Reply::silent()) };
+    Ok(Reply::go_on(HookEvent::ConfigChange, GoOnForm::Block, &told))
 }
 
 fn before_the_tool(call: &HookCall) -> Result<Reply> {
     lock::wait_until(call.began + TO_DECIDE);
-    let Some(bound) = Bound::<Glance>::find(call)? else { return Ok(Reply::silent()) };
+    let Some(bound) = Bound::find(call)? else { return Ok(Reply::silent()) };
     remember_prompt(call, &bound)?;
     let standing = match bound.state.phase {
         Phase::Ended => return cancel::cut_turn(call, &bound),
@@ -77,7 +78,8 @@ fn before_the_tool(call: &HookCall) -> Result<Reply> {
     if let Some(reply) = refused_agent(call, &bound) {
         return Ok(reply);
     }
-    let reply = modes::before_tool(&bound.state.mode).before_a_tool(call, &bound, standing)?;
+    let reply =
+        modes::before_tool(&bound.state.mode.word()).before_a_tool(call, &bound, standing)?;
     let reply = step_details::lead(call, &bound, reply);
     match waiting {
         Some(TypedRequest::Pause) => confirm_pause(&bound, reply),
@@ -87,7 +89,7 @@ fn before_the_tool(call: &HookCall) -> Result<Reply> {
 
 /// The refusal of an agent of Ralph's whose place a file of the project has taken.
 #[inline(never)]
-fn refused_agent(call: &HookCall, bound: &Bound<Glance>) -> Option<Reply> {
+fn refused_agent(call: &HookCall, bound: &Bound) -> Option<Reply> {
     let kind = call.input.tool_input.subagent_type.as_deref()?;
     if !workers::starts_one(call) || !agents::is_shipped(kind) {
         return None;
@@ -108,7 +110,7 @@ const BEFORE_THE_TURN: Duration = Duration::from_secs(10);
 /// the client holds back, or a pause whose answer it holds back. Every other call pays only for a
 /// search of the transcript's end. With prompts as `stream-json`, the rows lack the text (measured
 /// with 2.1.328), so only the terminal's commands are found.
-fn typed_meanwhile(call: &HookCall, bound: &Bound<Glance>) -> Result<Option<TypedRequest>> {
+fn typed_meanwhile(call: &HookCall, bound: &Bound) -> Result<Option<TypedRequest>> {
     let turn = bound.state.turn.as_ref();
     let transcript = Path::new(&call.input.transcript_path);
     let mut waiting = Vec::new();
@@ -126,7 +128,7 @@ fn typed_meanwhile(call: &HookCall, bound: &Bound<Glance>) -> Result<Option<Type
 }
 
 #[inline(never)]
-fn typed_requests(transcript: &Path, bound: &Bound<Glance>) -> Result<Vec<TypedRequest>> {
+fn typed_requests(transcript: &Path, bound: &Bound) -> Result<Vec<TypedRequest>> {
     let Some(state) = bound.file.read()?.map(|loaded| loaded.state) else {
         return Ok(Vec::new());
     };
@@ -137,7 +139,7 @@ fn typed_requests(transcript: &Path, bound: &Bound<Glance>) -> Result<Vec<TypedR
 
 /// Tells the user, once, that the pause waits for the end of the turn.
 #[inline(never)]
-fn confirm_pause(bound: &Bound<Glance>, reply: Reply) -> Result<Reply> {
+fn confirm_pause(bound: &Bound, reply: Reply) -> Result<Reply> {
     bound.file.update(|state| {
         if let Some(turn) = &mut state.turn {
             turn.pause_told = true;
@@ -147,11 +149,7 @@ fn confirm_pause(bound: &Bound<Glance>, reply: Reply) -> Result<Reply> {
 }
 
 /// The refusal of a call by the guard; `None` if it may run.
-pub(crate) fn refusal(
-    call: &HookCall,
-    bound: &Bound<Glance>,
-    activity: LoopActivity,
-) -> Option<Reply> {
+pub(crate) fn refusal(call: &HookCall, bound: &Bound, activity: LoopActivity) -> Option<Reply> {
     let denial = ruling(call, &bound.state, activity)?;
     // Every copy denies, since the client takes the strictest answer; one of them writes the
     // journal.
@@ -176,12 +174,12 @@ pub(crate) fn refusal(
 }
 
 /// True if the user typed within this turn of the main conversation.
-fn is_user_there(call: &HookCall, state: &Glance) -> bool {
+fn is_user_there(call: &HookCall, state: &LoopState) -> bool {
     state.turn.as_ref().is_some_and(|turn| turn.typed) && !call.input.from_subagent()
 }
 
 /// Remembers a prompt that the model schedules, since it will look as if the user had typed it.
-fn remember_prompt(call: &HookCall, bound: &Bound<Glance>) -> Result<()> {
+fn remember_prompt(call: &HookCall, bound: &Bound) -> Result<()> {
     let Some(prompt) = call.input.tool_input.prompt.as_deref() else { return Ok(()) };
     if !scheduled::schedules(&call.input.tool_name) || bound.state.phase == Phase::Ended {
         return Ok(());
@@ -197,7 +195,7 @@ struct Denial {
 }
 
 #[inline(never)]
-fn note(call: &HookCall, bound: &Bound<Glance>, denial: &Denial) {
+fn note(call: &HookCall, bound: &Bound, denial: &Denial) {
     let why = format!("{}: {}", denial.record.rule, denial.reason);
     let position = bound.state.position();
     let seen = active_loop::tool(call);
@@ -205,7 +203,7 @@ fn note(call: &HookCall, bound: &Bound<Glance>, denial: &Denial) {
     active_loop::keep(&bound.file, call, said, Some(&denial.record));
 }
 
-fn ruling(call: &HookCall, state: &Glance, standing: LoopActivity) -> Option<Denial> {
+fn ruling(call: &HookCall, state: &LoopState, standing: LoopActivity) -> Option<Denial> {
     let agent = match call.input.from_subagent() {
         true => Caller::Subagent(&call.input.agent_type),
         false => Caller::Main,
@@ -228,8 +226,9 @@ fn ruling(call: &HookCall, state: &Glance, standing: LoopActivity) -> Option<Den
         cut: call.cut,
     };
     places::look(&mut places, &tool_call, &[]);
+    let mode = state.mode.word();
     let situation = Situation {
-        mode: &state.mode,
+        mode: &mode,
         standing,
         agent,
         session_id: &call.input.session_id,

@@ -9,7 +9,7 @@ use ralph_core::project::project_facts::page;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::registration::SESSION_CONTEXT;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{Glance, Registration};
+use ralph_core::state::Registration;
 use ralph_io::project::{facts, settings};
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ fn is_new(source: &str) -> bool {
 /// prompt also gives the facts; without a loop, only the settings show whether there is another
 /// copy. A skill's front matter outlives its loop and does not ask for facts.
 pub(crate) fn is_ours_to_tell(call: &HookCall) -> bool {
-    match (call.via, Bound::<Glance>::find(call)) {
+    match (call.via, Bound::find(call)) {
         (Registration::Skill, _) => false,
         (via, Ok(Some(bound))) if bound.state.phase.is_running() => !bound.is_outranked(via),
         (Registration::Plugin, _) => !settings::of_client_mention(SESSION_CONTEXT),

@@ -73,7 +73,7 @@ fn report_what_commands_leave_running() {
 
 /// The session's running loop, if this copy of the hook is the one that answers.
 fn running(call: &HookCall) -> Result<Option<Bound>> {
-    let bound = Bound::<LoopState>::find(call)?;
+    let bound = Bound::find(call)?;
     Ok(bound.filter(|bound| bound.state.is_running() && !bound.is_outranked(call.via)))
 }
 
@@ -123,7 +123,7 @@ fn of_the_agent(state: &LoopState) -> String {
 /// A resumed session is a new process, so its registrations are collected afresh. A loop that the
 /// user did not stop continues by itself.
 fn after_resume(call: &HookCall) -> Result<Reply> {
-    let Some(bound) = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live()) else {
+    let Some(bound) = Bound::find(call)?.filter(|bound| bound.state.is_live()) else {
         return Ok(left_elsewhere(call));
     };
     let process = client::process();

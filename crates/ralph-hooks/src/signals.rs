@@ -6,7 +6,7 @@
 use crate::active_loop::{self, JournalLine};
 use crate::hook_runner::HookCall;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{LoopState, StateView};
+use ralph_core::state::LoopState;
 use ralph_core::{modes::mode, state::signals, text::truncate};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::mailbox::{Delivery, Mailbox, Recipient};
@@ -37,7 +37,7 @@ pub struct Outgoing {
 /// Puts the messages for this caller before the answer of a running loop. An outranked copy must
 /// not call this, because it answers nothing. A mailbox that cannot be read now is tried again by
 /// the next hook.
-pub fn lead<S: StateView>(call: &HookCall, file: &LoopFile, state: &S, reply: Reply) -> Reply {
+pub fn lead(call: &HookCall, file: &LoopFile, state: &LoopState, reply: Reply) -> Reply {
     if state.orchestrated().is_some() {
         return lead_agent(call, file, state, reply);
     }
@@ -46,7 +46,7 @@ pub fn lead<S: StateView>(call: &HookCall, file: &LoopFile, state: &S, reply: Re
 
 /// In an orchestration, only the agents read messages while they work. The router reads those for
 /// the conversation, and passes them on with the next calls.
-fn lead_agent<S: StateView>(call: &HookCall, file: &LoopFile, state: &S, reply: Reply) -> Reply {
+fn lead_agent(call: &HookCall, file: &LoopFile, state: &LoopState, reply: Reply) -> Reply {
     let recipient = match call.input.from_subagent() {
         true => &call.input.agent_id,
         false if client::session_call().is_some() => &call.input.session_id,

@@ -8,7 +8,6 @@ use crate::active_loop::Bound;
 use crate::hook_runner::HookCall;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::Glance;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Puts the details that are due before the answer to a tool call of the conversation that may run.
 /// A subagent never gets them.
-pub(crate) fn lead(call: &HookCall, bound: &Bound<Glance>, reply: Reply) -> Reply {
+pub(crate) fn lead(call: &HookCall, bound: &Bound, reply: Reply) -> Reply {
     let is_due = !bound.state.details_due.is_empty() && bound.state.phase.is_running();
     let is_for_this_call = || {
         !call.input.from_subagent()
@@ -33,7 +32,7 @@ pub(crate) fn lead(call: &HookCall, bound: &Bound<Glance>, reply: Reply) -> Repl
 }
 
 #[inline(never)]
-fn delivered(call: &HookCall, bound: &Bound<Glance>, reply: Reply) -> Reply {
+fn delivered(call: &HookCall, bound: &Bound, reply: Reply) -> Reply {
     let taken = bound.file.update_within(PATIENCE, |state| {
         state.note_event(call.via);
         if let Some(turn) = &mut state.turn {

@@ -56,7 +56,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     if !interesting {
         return Ok(Reply::silent());
     }
-    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
+    let Some(bound) = Bound::find(call)? else { return Ok(Reply::silent()) };
     // Check this first: the copy that answers may have ended the loop a moment ago.
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());

@@ -17,21 +17,20 @@ use std::path::Path;
 
 /// Compares what holds the loop with what it was, once for a call; true if the loop is paused for it now.
 pub(crate) fn look(call: &HookCall, file: &LoopFile) -> bool {
-    let mut is_paused = false;
-    call.tampered.get_or_init(|| {
-        let changes = watched::changes(file);
-        is_paused = !changes.is_empty();
-        let what = changes.join("; ");
-        let pause = || match pause(call, file, &what) {
-            Err(error) => {
-                let could_not = "the loop could not be paused, `ralph doctor` says more";
-                Some(messages::line(&format!("{what}; {could_not}: {error:#}")))
-            }
-            told => told.ok().flatten(),
-        };
-        is_paused.then(pause).flatten()
+    if call.is_compared.replace(true) {
+        return false;
+    }
+    let changes = watched::changes(file);
+    if changes.is_empty() {
+        return false;
+    }
+    let what = changes.join("; ");
+    let told = pause(call, file, &what).unwrap_or_else(|error| {
+        let could_not = "the loop could not be paused, `ralph doctor` says more";
+        Some(messages::line(&format!("{what}; {could_not}: {error:#}")))
     });
-    is_paused
+    call.alarms.borrow_mut().extend(told);
+    true
 }
 
 #[inline(never)]

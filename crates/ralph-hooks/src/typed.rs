@@ -128,7 +128,7 @@ const TYPED: &str = "the user typed it";
 
 /// Writes to the journal of the session's current loop, which a refused start may not have.
 fn journal(call: &HookCall, decision: &str, why: &str) -> Result<()> {
-    let bound = Bound::<LoopState>::find(call)?.filter(|bound| !bound.is_outranked(call.via));
+    let bound = Bound::find(call)?.filter(|bound| !bound.is_outranked(call.via));
     if let Some(bound) = bound {
         bound.note(call, decision, why, json!({"via": bound.state.via}));
     }

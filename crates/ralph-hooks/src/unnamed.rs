@@ -7,7 +7,7 @@ use crate::active_loop::Bound;
 use crate::hook_runner::HookCall;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{LoopError, LoopState};
+use ralph_core::state::LoopError;
 use ralph_core::views::messages;
 use ralph_io::{client, process::clock};
 
@@ -22,7 +22,7 @@ pub(crate) fn answer(call: &mut HookCall) -> Option<Reply> {
         return None;
     }
     call.input.session_id = client::session_id()?;
-    let bound = Bound::<LoopState>::find(call).ok().flatten();
+    let bound = Bound::find(call).ok().flatten();
     call.input.session_id.clear();
     call.believed.take();
     let bound = bound.filter(|bound| bound.state.is_live() && !bound.is_outranked(call.via))?;

@@ -43,7 +43,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
 fn command(call: &HookCall) -> Result<Reply> {
     let name = call.input.command_name.as_str();
     if cutoff::is_our_command(&format!("/{name}")) {
-        let bound = Bound::<LoopState>::find(call).ok().flatten();
+        let bound = Bound::find(call).ok().flatten();
         if !is_typed(call, bound.as_ref().map(|bound| &bound.state)) {
             return refuse(call, bound.as_ref());
         }
@@ -107,7 +107,7 @@ In a terminal: `ralph --help`, `ralph watch`";
 
 /// Pauses the loop at the end of a turn, where the client runs the command.
 fn pause_command(call: &HookCall) -> Result<Reply> {
-    let bound = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live());
+    let bound = Bound::find(call)?.filter(|bound| bound.state.is_live());
     let Some(bound) = bound else { return Ok(answer_user(NO_LOOP)) };
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());
@@ -121,7 +121,7 @@ fn pause_command(call: &HookCall) -> Result<Reply> {
 
 /// Accepts what the last request for completion was refused for, as `ralph accept` does.
 fn accept_command(call: &HookCall) -> Result<Reply> {
-    let bound = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live());
+    let bound = Bound::find(call)?.filter(|bound| bound.state.is_live());
     let Some(bound) = bound else { return widening::answer(call, TypedRequest::Accept) };
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());
@@ -141,7 +141,7 @@ fn accept_command(call: &HookCall) -> Result<Reply> {
 
 /// Shows the loop of this session.
 fn status_command(call: &HookCall) -> Result<Reply> {
-    let bound = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live());
+    let bound = Bound::find(call)?.filter(|bound| bound.state.is_live());
     let Some(Bound { state, .. }) = bound else { return Ok(answer_user(NO_LOOP)) };
     let (what, position) = messages::what_and_where(&state);
     let standing = match state.phase {
@@ -187,12 +187,12 @@ fn start_command(call: &HookCall, mode: Mode) -> Result<Reply> {
 /// Cancels and answers without a model call. If the hook is registered twice, the second copy finds
 /// the tombstone with this prompt's id and stays silent.
 fn cancel_command(call: &HookCall) -> Result<Reply> {
-    let found = match Bound::<LoopState>::find(call) {
+    let found = match Bound::find(call) {
         // Cancel an unusable loop all the same. If only the permissions were wrong, they are fixed
         // now, so look again.
         Err(error) => match unreadable::cancel(call, error) {
             Ok(reply) => return Ok(reply),
-            Err(error) => Bound::<LoopState>::find(call).map_err(|_| error)?,
+            Err(error) => Bound::find(call).map_err(|_| error)?,
         },
         Ok(found) => found,
     };
@@ -225,7 +225,7 @@ fn cancel(call: &HookCall, bound: &Bound) -> Result<Option<String>> {
             );
             Ok(Some(messages::ended(&state)))
         }
-        None => Ok(match Bound::<LoopState>::find(call)? {
+        None => Ok(match Bound::find(call)? {
             Some(now) if cancelled_by(&now.state, &call.input.prompt_id) => None,
             _ => Some(messages::line("the loop had ended before")),
         }),
@@ -244,7 +244,7 @@ fn plan_command(call: &HookCall) -> Result<Reply> {
     if client::is_plan_round() {
         return Ok(Reply::context(HookEvent::UserPromptExpansion, PLAN_ROUND));
     }
-    let live = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live());
+    let live = Bound::find(call)?.filter(|bound| bound.state.is_live());
     Ok(live.map_or(Reply::silent(), |bound| {
         let position = bound.state.position();
         let why = format!(
@@ -260,7 +260,7 @@ fn plan_command(call: &HookCall) -> Result<Reply> {
 fn prompt(call: &HookCall) -> Result<Reply> {
     let request = TypedRequest::of_line(&call.input.prompt);
     let is_command = cutoff::is_our_command(&call.input.prompt);
-    let found = match Bound::<LoopState>::find(call) {
+    let found = match Bound::find(call) {
         Err(_) if request == Some(TypedRequest::Cancel) && !is_command => {
             return cancel_command(call);
         }

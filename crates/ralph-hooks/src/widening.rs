@@ -10,7 +10,7 @@ use crate::hook_runner::HookCall;
 use crate::{begin, delegate, typed};
 use anyhow::{Context, Result};
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{LoopState, Phase};
+use ralph_core::state::Phase;
 use ralph_core::transcript::typed_request::{self, TypedRequest};
 use ralph_core::views::messages;
 use ralph_io::process;
@@ -24,7 +24,7 @@ const LONGEST_ANSWER: usize = 1 << 16;
 /// Carries out a request. A running loop of the session then continues: the client ended its turn for
 /// the command.
 pub(crate) fn answer(call: &HookCall, request: TypedRequest) -> Result<Reply> {
-    let own = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live());
+    let own = Bound::find(call)?.filter(|bound| bound.state.is_live());
     if own.as_ref().is_some_and(|bound| bound.is_outranked(call.via)) {
         return Ok(Reply::silent());
     }

@@ -13,7 +13,7 @@ use ralph_core::modes::parallel::{self, AgentCall, Grant};
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::last_message::LastMessage;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
-use ralph_core::state::{Glance, LoopState, Worker, WorkerStanding};
+use ralph_core::state::{LoopState, Worker, WorkerStanding};
 use ralph_io::git::worker_tree::{self, WorkerTree};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{client, client::transcript, process::clock};
@@ -26,7 +26,7 @@ pub(crate) fn starts_one(call: &HookCall) -> bool {
 
 /// Decides whether a worker may start. The state's lock ensures that simultaneous calls do not
 /// exceed the limit.
-pub(crate) fn may_start(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
+pub(crate) fn may_start(call: &HookCall, bound: &Bound) -> Result<Reply> {
     // Only the copy that answers records the call; a second copy would count it twice.
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());
@@ -61,7 +61,7 @@ pub(crate) fn may_start(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply>
 
 /// Records the answer to a worker's call: it was started, it failed to start, or its foreground
 /// work is over.
-pub(crate) fn started(call: &HookCall, bound: &Bound<Glance>) -> Result<()> {
+pub(crate) fn started(call: &HookCall, bound: &Bound) -> Result<()> {
     let id = &call.input.tool_use_id;
     let answer: Value = serde_json::from_slice(&call.raw).unwrap_or_default();
     let answer = &answer["tool_response"];

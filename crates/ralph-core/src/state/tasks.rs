@@ -207,18 +207,6 @@ fn in_two_parts(
     is_cut_out.then_some(state)
 }
 
-/// The document without its tasks, for a view that shows none of them; `None` if there are none, or it
-/// is not written as ours are.
-pub(super) fn without_tasks(document: &[u8]) -> Option<Vec<u8>> {
-    let begin = memmem::find(document, BEGIN.as_bytes())? + BEGIN.len();
-    let (before, tasks) = document.split_at(begin);
-    if tasks.first() == Some(&b']') {
-        return None;
-    }
-    let end = memmem::find(tasks, END.as_bytes())?;
-    Some([before, &tasks[end..]].concat())
-}
-
 impl LoopState {
     /// Renders the document. Tasks that have not changed keep the text they were read from.
     ///
@@ -334,7 +322,6 @@ impl<'de> Deserialize<'de> for TaskList {
 
 #[cfg(test)]
 mod tests {
-    use super::super::StateView;
     use super::*;
     use crate::tasks::graph;
     use serde_json::json;

@@ -4,7 +4,7 @@
 
 use super::phrases::{self, spaced};
 use crate::modes::ralplan;
-use crate::state::{Criterion, EndingTone, LoopState, Mode, Phase, StateView, TaskDigest};
+use crate::state::{Criterion, EndingTone, LoopState, Mode, Phase, TaskDigest};
 use crate::tasks::graph;
 use crate::text::plural::{lasted, rounded, tokens, used_dollars};
 use crate::text::sanitize;

@@ -25,7 +25,7 @@ use crate::{backpressure, unreadable, workers};
 use anyhow::Result;
 use ralph_core::guard::{self, LoopActivity};
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{Glance, LoopState};
+use ralph_core::state::LoopState;
 
 pub(super) struct OrchestrationHooks;
 
@@ -33,7 +33,7 @@ impl BeforeTool for OrchestrationHooks {
     fn before_a_tool(
         &self,
         call: &HookCall,
-        _bound: &Bound<Glance>,
+        _bound: &Bound,
         _activity: LoopActivity,
     ) -> Result<Reply> {
         if guard::only_looks(&call.input.tool_name) {
@@ -50,12 +50,7 @@ impl BeforeTool for OrchestrationHooks {
 }
 
 impl AfterTool for OrchestrationHooks {
-    fn after_a_tool(
-        &self,
-        call: &HookCall,
-        bound: &Bound<Glance>,
-        files: &[String],
-    ) -> Result<Reply> {
+    fn after_a_tool(&self, call: &HookCall, bound: &Bound, files: &[String]) -> Result<Reply> {
         match workers::starts_one(call) {
             true => after::after_an_agent(call),
             false => Ok(backpressure::checked(call, bound, files)),

@@ -26,7 +26,7 @@ use ralph_core::guard::{self, LoopActivity};
 use ralph_core::modes::arguments::Options;
 use ralph_core::modes::ralplan::{self, PlanSeen, Role, question};
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{Glance, LoopState};
+use ralph_core::state::LoopState;
 use ralph_core::tasks::plan;
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{client, store::plan_files};
@@ -40,7 +40,7 @@ impl BeforeTool for RalplanHooks {
     fn before_a_tool(
         &self,
         call: &HookCall,
-        _bound: &Bound<Glance>,
+        _bound: &Bound,
         _activity: LoopActivity,
     ) -> Result<Reply> {
         if guard::only_looks(&call.input.tool_name) {
@@ -58,12 +58,7 @@ impl BeforeTool for RalplanHooks {
 }
 
 impl AfterTool for RalplanHooks {
-    fn after_a_tool(
-        &self,
-        call: &HookCall,
-        bound: &Bound<Glance>,
-        _files: &[String],
-    ) -> Result<Reply> {
+    fn after_a_tool(&self, call: &HookCall, bound: &Bound, _files: &[String]) -> Result<Reply> {
         let reply = match wants_to_hear(call) {
             true => heard::after_a_tool(call)?,
             false => Reply::silent(),

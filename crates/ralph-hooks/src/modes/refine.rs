@@ -12,7 +12,7 @@ use ralph_core::modes::arguments::Options;
 use ralph_core::modes::parallel::Grant;
 use ralph_core::modes::refine::{MOST_IN_FOREGROUND, in_session};
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{DrivenTurn, EndingKind, Glance, LoopState, Mode, RefineState, StartedBy};
+use ralph_core::state::{DrivenTurn, EndingKind, LoopState, Mode, RefineState, StartedBy};
 use ralph_core::{modes::start, views::messages};
 use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle::{self, ManifestFate};
@@ -23,7 +23,7 @@ use std::path::Path;
 pub(super) struct RefineHooks;
 
 impl BeforeTool for RefineHooks {
-    fn before_an_agent(&self, call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
+    fn before_an_agent(&self, call: &HookCall, bound: &Bound) -> Result<Reply> {
         may_call(call, bound)
     }
 }
@@ -178,7 +178,7 @@ pub fn end(
 
 /// Decides whether an agent may be called. The state's lock ensures that simultaneous calls do not
 /// exceed the limit.
-fn may_call(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
+fn may_call(call: &HookCall, bound: &Bound) -> Result<Reply> {
     // Only the copy that answers records the call.
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());

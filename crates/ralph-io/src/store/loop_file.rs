@@ -12,7 +12,7 @@ use crate::store::second_place::SecondPlace;
 use crate::{process::clock, project::trusted_read, store::atomic, store::notice, store::watched};
 use anyhow::{Context, Result, anyhow, bail};
 use jiff::{SignedDuration, Timestamp};
-use ralph_core::state::{KnownTasks, LoopState, Phase, SCHEMA_VERSION, StateText, StateView};
+use ralph_core::state::{KnownTasks, LoopState, Phase, SCHEMA_VERSION, StateText};
 use serde::Deserialize;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -76,7 +76,7 @@ impl LoopFile {
     /// may still be reading the file that is overwritten. A file that was replaced during reading,
     /// or looks broken, is therefore read again, the last time under the lock if that is free in
     /// time.
-    pub fn view<S: StateView>(&self) -> Result<Option<Loaded<S>>> {
+    pub fn view(&self) -> Result<Option<Loaded>> {
         for _ in 0..3 {
             let seen = self.look();
             if matches!(&seen, Ok(None) | Ok(Some(Loaded { warning: None, .. }))) {
@@ -91,7 +91,7 @@ impl LoopFile {
     ///
     /// # Errors
     /// As for `read`, and if the file was replaced during each attempt.
-    pub fn glimpse<S: StateView>(&self) -> Result<Option<Loaded<S>>> {
+    pub fn glimpse(&self) -> Result<Option<Loaded>> {
         for _ in 0..2 {
             let seen = self.look();
             if matches!(&seen, Ok(None) | Ok(Some(Loaded { warning: None, .. }))) {
@@ -103,7 +103,7 @@ impl LoopFile {
 
     /// Reads the state once, without a lock. If the state file is gone or unusable, the last good
     /// copy replaces it: damage must not free the session.
-    fn look<S: StateView>(&self) -> Result<Option<Loaded<S>>> {
+    fn look(&self) -> Result<Option<Loaded>> {
         let wrong = match trusted_read::read_settled(&self.path) {
             Ok(Some(text)) if self.is_ours(&text) => return self.understand(text).map(Some),
             Ok(Some(_)) => Some(anyhow!(
@@ -138,7 +138,7 @@ impl LoopFile {
     }
 
     /// The last good copy; the inner error says how it is broken.
-    fn copy<S: StateView>(&self) -> Result<Option<Result<S, String>>> {
+    fn copy(&self) -> Result<Option<Result<LoopState, String>>> {
         let good = self.last_good();
         if let Some(bytes) = SecondPlace::of(&self.path).and_then(|place| place.copy())
             && let Ok(Ok(state)) = self.parse(&Arc::new(bytes), &self.path)
@@ -182,7 +182,7 @@ impl LoopFile {
     }
 
     /// Parses a state, or reads the last good copy if the bytes are broken.
-    fn understand<S: StateView>(&self, text: FileText) -> Result<Loaded<S>> {
+    fn understand(&self, text: FileText) -> Result<Loaded> {
         let broken = match self.parse(&text.bytes, &self.path)? {
             Ok(state) => return Ok(Loaded { state, warning: None, text }),
             Err(broken) => broken,
@@ -349,7 +349,7 @@ impl LoopFile {
     }
 
     /// The inner error says how the text is broken; the outer one forbids touching the file.
-    fn parse<S: StateView>(&self, bytes: &Arc<Vec<u8>>, path: &Path) -> Result<Result<S, String>> {
+    fn parse(&self, bytes: &Arc<Vec<u8>>, path: &Path) -> Result<Result<LoopState, String>> {
         #[derive(Deserialize)]
         struct SchemaVersion {
             schema_version: u64,
@@ -359,9 +359,9 @@ impl LoopFile {
         if bytes.trim_ascii_start().first() != Some(&b'{') {
             return Ok(Err(format!("the state file `{path}` is broken (it holds no JSON object)")));
         }
-        let state = S::of_text(bytes, || self.known_tasks(), clock::now());
+        let state = LoopState::of_text(bytes, || self.known_tasks(), clock::now());
         let version = match &state {
-            Ok(state) => u64::from(state.schema_version()),
+            Ok(state) => u64::from(state.schema_version),
             // A newer schema may have changed the type of a field that we know.
             Err(_) => serde_json::from_slice::<SchemaVersion>(bytes)
                 .map_or(0, |known| known.schema_version),

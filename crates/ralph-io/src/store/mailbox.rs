@@ -13,7 +13,7 @@ use crate::{process::clock, project::safe_read, project::trusted_read, store::at
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::modes::orchestration::signal::{self, SignalKeyword};
-use ralph_core::state::StateView;
+use ralph_core::state::LoopState;
 use ralph_core::state::signals::{self, SentSignal, SignalKind};
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -81,7 +81,7 @@ pub struct Delivery {
 
 impl Mailbox {
     /// The mailbox of a loop: in its own folder, or in that of the project's document.
-    pub fn of<S: StateView>(file: &LoopFile, state: &S) -> Mailbox {
+    pub fn of(file: &LoopFile, state: &LoopState) -> Mailbox {
         let own = file.folder().join("signals");
         let is_orchestration = state.orchestrated().is_some();
         let (folder, since) = match state.document() {

@@ -12,7 +12,6 @@ use super::{CheckOrder, CheckOutcome, CheckResult, Pace};
 use anyhow::Result;
 use ralph_core::project::check::CheckKind;
 use ralph_core::project::check::answer;
-use ralph_core::state::{Glance, StateView};
 use ralph_io::process::watch::Watch;
 use ralph_io::process::{self, clock, programs};
 use ralph_io::store::checks::{self, CheckStore, LateFindings, LaterFile, LaterFiles};
@@ -155,7 +154,7 @@ fn after_the_burst(file: &LoopFile, watch: &Watch) -> Result<Option<(LaterFiles,
 
 /// True while the loop runs in a client that is alive.
 fn is_live(file: &LoopFile) -> bool {
-    let loaded = file.view::<Glance>().ok().flatten();
+    let loaded = file.view().ok().flatten();
     loaded.is_some_and(|loaded| {
         let client = loaded.state.live_client();
         loaded.state.phase.is_running() && client.is_none_or(ralph_io::client::is_alive)

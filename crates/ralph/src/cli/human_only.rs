@@ -12,7 +12,7 @@ use crate::command::select_loop;
 use anyhow::{Context, Result, bail};
 use ralph_core::guard::human_only;
 use ralph_core::guard::speaker::{self, Speaker};
-use ralph_core::state::{LoopState, StateView};
+use ralph_core::state::LoopState;
 use ralph_core::views::messages;
 use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::process::ancestry::{self, ClientShell};

@@ -10,7 +10,7 @@ use crate::command::screen::{self, Colour};
 use crate::command::select_loop::SHOWN_FOR;
 use anyhow::Result;
 use jiff::Timestamp;
-use ralph_core::state::{LoopState, StateView};
+use ralph_core::state::LoopState;
 use ralph_core::views::statusline::{self, StatuslinePart, Tone};
 use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::store::home::Home;
@@ -88,14 +88,14 @@ fn ours(given: &str) -> String {
 fn look(given: &Given, now: Timestamp) -> Result<Option<LoopState>> {
     let home = Home::from_env()?;
     if let Some(file) = lifecycle::of_session(&home, &given.session_id)? {
-        let state = file.glimpse::<LoopState>()?.map(|loaded| loaded.state);
+        let state = file.glimpse()?.map(|loaded| loaded.state);
         return Ok(state.filter(|state| state.is_of(&given.session_id)));
     }
     if given.cwd.is_empty() {
         return Ok(None);
     }
     let Some(file) = lifecycle::of_project(&home, Path::new(&given.cwd))? else { return Ok(None) };
-    let state = file.glimpse::<LoopState>()?.map(|loaded| loaded.state);
+    let state = file.glimpse()?.map(|loaded| loaded.state);
     let is_recent = |at: Timestamp| now.duration_since(at) < SHOWN_FOR;
     Ok(state.filter(|state| state.ending.as_ref().is_some_and(|ending| is_recent(ending.at))))
 }

@@ -5,7 +5,7 @@ use super::hooks::{self, Call};
 use super::{Answer, FOREIGN, Sessions, World};
 use ralph_core::guard::human_only;
 use ralph_core::protocol::event::ToolInput;
-use ralph_core::state::{PauseCause, Registration, StateView};
+use ralph_core::state::{PauseCause, Registration};
 use serde_json::json;
 
 /// One happening.

@@ -16,7 +16,7 @@ use ralph_core::project::settings::Settings;
 use ralph_core::protocol::event::ToolInput;
 use ralph_core::state::{
     ClientProcess as Process, DrivenTurn, EndingKind, LoopState, PauseCause, Phase, Registration,
-    StartedBy, StateView,
+    StartedBy,
 };
 use ralph_core::stop::{self, StopInputs, StopVerdict};
 use ralph_core::text::token;

@@ -2,7 +2,7 @@
 
 use super::in_session;
 use crate::modes::mode::ModeRules;
-use crate::state::{EndingKind, LoopState, StateView};
+use crate::state::{EndingKind, LoopState};
 use crate::stop::{self, AtStop, NextStep, StopInputs, StopVerdict, TaskProgress};
 use jiff::Timestamp;
 use std::path::PathBuf;
@@ -75,7 +75,7 @@ impl ModeRules for Orchestration {
     }
 
     fn document(&self, state: &LoopState) -> Option<PathBuf> {
-        StateView::document(state)
+        state.document()
     }
 
     fn resume_command(&self, _state: &LoopState) -> &'static str {

@@ -48,7 +48,7 @@ pub(super) fn after_an_agent(call: &HookCall) -> Result<Reply> {
 /// # Errors
 /// When the state or the orchestration's files cannot be read or written.
 pub(super) fn first_look(call: &HookCall) -> Result<LoopState> {
-    let Some(bound) = Bound::<LoopState>::find(call)? else {
+    let Some(bound) = Bound::find(call)? else {
         anyhow::bail!(
             "the orchestration is \
          gone"
@@ -98,7 +98,7 @@ pub(super) fn reported(call: &HookCall, bound: &Bound) -> Result<Reply> {
 
 /// The running orchestration, if this copy of the hook is the one that answers.
 fn ours(call: &HookCall) -> Result<Option<Bound>> {
-    let bound = Bound::<LoopState>::find(call)?;
+    let bound = Bound::find(call)?;
     Ok(bound.filter(|bound| {
         bound.state.is_running()
             && !bound.is_outranked(call.via)

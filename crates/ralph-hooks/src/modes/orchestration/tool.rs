@@ -21,7 +21,7 @@ use ralph_io::{client, process::clock, store::places};
 
 /// Decides whether a tool may run.
 pub(super) fn before_a_tool(call: &HookCall) -> Result<Reply> {
-    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
+    let Some(bound) = Bound::find(call)? else { return Ok(Reply::silent()) };
     if !bound.state.is_live() {
         return match bound.state.ending {
             Some(_) => match Bound::find(call)? {

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 /// Answers the result of an agent, or of the question to the user.
 pub(super) fn after_a_tool(call: &HookCall) -> Result<Reply> {
-    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
+    let Some(bound) = Bound::find(call)? else { return Ok(Reply::silent()) };
     if bound.is_outranked(call.via) || !bound.state.is_live() || plan_files::is_gone(&bound.state) {
         return Ok(Reply::silent());
     }
@@ -51,7 +51,7 @@ fn deaf(call: &HookCall, bound: &Bound) -> Result<Reply> {
 /// whatever the call asks for. Without this the session would learn what comes next only at its
 /// next stop, a whole request later.
 pub(super) fn woken(call: &HookCall) -> Result<Reply> {
-    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
+    let Some(bound) = Bound::find(call)? else { return Ok(Reply::silent()) };
     let is_ours = !bound.is_outranked(call.via) && bound.state.is_running();
     let is_news = bound.state.ralplan().is_some_and(|plan| !ralplan::is_told(plan));
     if !is_ours || plan_files::is_gone(&bound.state) {
@@ -145,7 +145,7 @@ fn start_now(call: &HookCall, planned: &LoopState, is_plan_mode: bool) -> Result
         // The plan stays accepted, and the message must not suggest that it was lost.
         Err(error) => return Ok(refused(&format!("{error:#}; then type /ralph"))),
     };
-    if let Some(bound) = Bound::<LoopState>::find(call)? {
+    if let Some(bound) = Bound::find(call)? {
         bound.note(call, "started", "the user chose it with the plan", json!({"by": "answer"}));
     }
     let heading = mode::of(&state.mode).started_line(&state);

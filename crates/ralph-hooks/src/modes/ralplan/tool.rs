@@ -30,7 +30,7 @@ const SHIPPED: [(&str, &str); 3] = [
 
 /// Decides whether a tool may run. The calling hook turns an error into a refusal.
 pub(super) fn before_a_tool(call: &HookCall) -> Result<Reply> {
-    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
+    let Some(bound) = Bound::find(call)? else { return Ok(Reply::silent()) };
     if plan_files::is_gone(&bound.state) {
         return removed(call, &bound);
     }

@@ -8,7 +8,7 @@ use crate::store::loop_file::{Loaded, LoopFile};
 use crate::store::manifest::{self, ManifestKey};
 use crate::store::second_place;
 use anyhow::Result;
-use ralph_core::state::{LoopState, StateView};
+use ralph_core::state::LoopState;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;

@@ -10,7 +10,7 @@ use crate::store::loop_file::LoopFile;
 use crate::store::manifest::{self, ManifestKey};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use ralph_core::state::{EndingKind, LoopState, Phase, SCHEMA_VERSION, StateView};
+use ralph_core::state::{EndingKind, LoopState, Phase, SCHEMA_VERSION};
 use std::path::Path;
 
 /// A loop that the user gave up although its state was unusable.
