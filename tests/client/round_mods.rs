@@ -127,7 +127,8 @@ fn a_mod_that_takes_the_stop_hooks_away_does_nothing_in_a_round_however_it_comes
 /// The path is computed, so the line passes; the folder is the one that the client watches for this session.
 fn a_mod_that_the_model_writes_for_its_own_session_does_nothing_in_the_run() {
     for sandboxed in [true, false] {
-        let world = installed();
+        let world = if sandboxed { World::sandboxed() } else { World::new() };
+        world.ralph(&["install"]).exits(0);
         put_mod(&world.project().join("made/quiet"));
         let write = "D=dev; D=$CLAUDE_CONFIG_DIR/$D-mods/$CLAUDE_CODE_SESSION_ID; mkdir -p $D; cp -r made/quiet $D/; echo x > two";
         let script = Script::new().answer_with(move |request| match request.tool_results().len() {
@@ -135,11 +136,7 @@ fn a_mod_that_the_model_writes_for_its_own_session_does_nothing_in_the_run() {
             _ => ScriptedTurn::text("Done."),
         });
         let (probe, stand_in) = (world.probe("Stop", ""), StandIn::start(script).unwrap());
-        let mut args = task("test -f two");
-        if !sandboxed {
-            args.push("--no-sandbox".to_owned());
-        }
-        let run = driver(&world, &stand_in, &args);
+        let run = driver(&world, &stand_in, &task("test -f two"));
         assert!(stops(&probe) > 0, "the hooks hear the stop: {run:?}");
         let written =
             fs::read_dir(world.config().join("dev-mods")).is_ok_and(|mut all| all.next().is_some());

@@ -395,7 +395,16 @@ impl<'a> Owner<'a> for Builder<'a> {
             false => String::new(),
         };
         let mut noted = format!("{}{kept}", ended.told);
-        if let (true, RoundOutcome::Finished { result, .. }) = (ended.is_for_goal, &came.outcome) {
+        let pause = ended.state.as_ref().and_then(|state| state.pause.clone());
+        let alarm =
+            pause.filter(|pause| matches!(pause.cause, PauseCause::Tampered | PauseCause::Mod));
+        if let Some(pause) = alarm {
+            // Nothing is settled until the user has read of it: who changed what holds the loop may have changed more.
+            ended.told = format!("paused: {}", pause.detail);
+            self.runner.stop(RunEnd::rest(pause.cause, &pause.detail, Exit::No));
+        } else if let (true, RoundOutcome::Finished { result, .. }) =
+            (ended.is_for_goal, &came.outcome)
+        {
             ended.told = self.count_goal_round()?;
             noted = format!(
                 "{}{kept}; its last words: {}",
