@@ -20,7 +20,6 @@ mod record;
 mod tools;
 
 use crate::protocol::event::ToolInput;
-use crate::state::Mode;
 use serde::{Deserialize, Serialize};
 use tools::ToolEffect;
 
@@ -33,8 +32,6 @@ pub use tools::is_known;
 /// What a ruling depends on, apart from the call itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Situation<'a> {
-    /// For the journal only; no rule reads it.
-    pub mode: &'a Mode,
     pub standing: LoopActivity,
     pub agent: Caller<'a>,
     pub session_id: &'a str,

@@ -101,10 +101,8 @@ fn what_it_does_not_say_is_said_as_for_a_plain_loop() {
 
 #[test]
 fn its_tools_are_guarded_as_in_a_plain_loop() {
-    let state = state();
     let places = ProtectedPaths { ralph_home: "/state".to_owned(), ..ProtectedPaths::default() };
     let situation = Situation {
-        mode: &state.mode.word(),
         standing: LoopActivity::Running,
         agent: Caller::Main,
         session_id: "s",

@@ -226,9 +226,7 @@ fn ruling(call: &HookCall, state: &LoopState, standing: LoopActivity) -> Option<
         cut: call.cut,
     };
     places::look(&mut places, &tool_call, &[]);
-    let mode = state.mode.word();
     let situation = Situation {
-        mode: &mode,
         standing,
         agent,
         session_id: &call.input.session_id,

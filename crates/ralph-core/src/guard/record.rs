@@ -8,7 +8,6 @@ use super::{
     ToolCall,
 };
 use crate::protocol::event::ToolInput;
-use crate::state::Mode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -36,7 +35,6 @@ pub struct DenialRecord {
     pub cut: bool,
     /// The conversation's working directory.
     pub cwd: String,
-    pub mode: Mode,
     pub standing: LoopActivity,
     /// Type of the subagent that called; `None` for the main conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,7 +87,6 @@ impl DenialRecord {
             shortened,
             cut: call.cut,
             cwd: call.cwd.to_owned(),
-            mode: situation.mode.clone(),
             standing: situation.standing,
             subagent: match situation.agent {
                 Caller::Main => None,
@@ -116,7 +113,6 @@ impl DenialRecord {
         let kept = || json!({"command": command, "file_path": path, "subagent_type": self.called, "skill": self.skill});
         let input = ToolInput::from(whole.unwrap_or_else(kept));
         let situation = Situation {
-            mode: &self.mode,
             standing: self.standing,
             agent: self.subagent.as_deref().map_or(Caller::Main, Caller::Subagent),
             session_id: &self.session_id,
@@ -143,7 +139,6 @@ mod tests {
     fn recorded(tool: &str, input: &ToolInput, cut: bool) -> DenialRecord {
         let places = ProtectedPaths { ralph_home: "/r".to_owned(), ..ProtectedPaths::default() };
         let situation = Situation {
-            mode: &Mode::Plain,
             standing: LoopActivity::Running,
             agent: Caller::Subagent("worker"),
             session_id: "s",
@@ -198,7 +193,6 @@ mod tests {
                 no_wall: Some("no wall".to_owned()),
             };
             let situation = Situation {
-                mode: &Mode::Ralplan,
                 standing: LoopActivity::Running,
                 agent: Caller::Main,
                 session_id: "s",

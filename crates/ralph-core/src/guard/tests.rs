@@ -31,10 +31,9 @@ fn summary(ruling: Ruling) -> &'static str {
     }
 }
 
-fn ruling(mode: Mode, standing: LoopActivity, tool: &str, input: &ToolInput) -> Ruling {
+fn ruling(standing: LoopActivity, tool: &str, input: &ToolInput) -> Ruling {
     let places = places();
     let situation = Situation {
-        mode: &mode,
         standing,
         agent: Caller::Main,
         session_id: "s-1",
@@ -60,8 +59,7 @@ fn prompt(text: &str) -> ToolInput {
 /// Checks a whole list at once, so that a broken rule reports every command it let through.
 #[track_caller]
 fn check_all(commands: &[&str], expected: &str) {
-    let found =
-        |command: &str| summary(ruling(Mode::Plain, LoopActivity::Running, "Bash", &bash(command)));
+    let found = |command: &str| summary(ruling(LoopActivity::Running, "Bash", &bash(command)));
     let wrong: Vec<(&str, &str)> = commands
         .iter()
         .map(|command| (*command, found(command)))
@@ -71,9 +69,9 @@ fn check_all(commands: &[&str], expected: &str) {
 }
 
 #[track_caller]
-fn check(mode: Mode, standing: LoopActivity, tool: &str, input: &ToolInput, expected: &str) {
-    let what = format!("{tool} in {mode}, {standing:?}");
-    assert_eq!(summary(ruling(mode, standing, tool, input)), expected, "{what}");
+fn check(standing: LoopActivity, tool: &str, input: &ToolInput, expected: &str) {
+    let what = format!("{tool}, {standing:?}");
+    assert_eq!(summary(ruling(standing, tool, input)), expected, "{what}");
 }
 
 /// Tool, input, while running, while paused.
@@ -117,12 +115,10 @@ fn cells() -> Vec<(&'static str, ToolInput, &'static str, &'static str)> {
 }
 
 #[test]
-fn every_cell_of_the_loop_and_of_refinement() {
+fn every_cell_without_a_gate() {
     for (tool, input, running, paused) in cells() {
-        for mode in [Mode::Plain, Mode::Refine, Mode::Ralplan, Mode::Other("later".into())] {
-            check(mode.clone(), LoopActivity::Running, tool, &input, running);
-            check(mode, LoopActivity::Paused, tool, &input, paused);
-        }
+        check(LoopActivity::Running, tool, &input, running);
+        check(LoopActivity::Paused, tool, &input, paused);
     }
 }
 
@@ -143,7 +139,6 @@ fn the_places_are_looked_up_for_the_tools_that_they_matter_to() {
 
 fn running(places: &ProtectedPaths) -> Situation<'_> {
     Situation {
-        mode: &Mode::Plain,
         standing: LoopActivity::Running,
         agent: Caller::Main,
         session_id: "s-1",
@@ -253,7 +248,7 @@ fn a_line_that_plainly_gives_a_persons_command_is_refused_with_what_to_type() {
             "/usr/bin/env X=1 ralph {}",
         ] {
             let line = form.replace("{}", command);
-            let ruling = ruling(Mode::Plain, LoopActivity::Running, "Bash", &bash(&line));
+            let ruling = ruling(LoopActivity::Running, "Bash", &bash(&line));
             let Ruling::Deny { rule: Rule::RefusedCommand, reason } = ruling else {
                 panic!("{line}: {ruling:?}")
             };
@@ -294,7 +289,7 @@ fn every_other_line_runs_however_hard_it_is_to_read() {
 
 /// An input as the client sends it.
 fn judged(tool: &str, input: serde_json::Value) -> &'static str {
-    summary(ruling(Mode::Plain, LoopActivity::Running, tool, &ToolInput::from(input)))
+    summary(ruling(LoopActivity::Running, tool, &ToolInput::from(input)))
 }
 
 #[test]
@@ -381,7 +376,6 @@ fn a_prompt_that_the_client_submits_later_is_no_persons_command() {
 fn check_edit(path: &str, resolved: Option<&str>, expected: &str) {
     let places = places();
     let situation = Situation {
-        mode: &Mode::Plain,
         standing: LoopActivity::Paused,
         agent: Caller::Subagent("ralph-worker"),
         session_id: "s-1",
@@ -441,7 +435,7 @@ fn a_command_that_was_cut_is_refused_with_the_way_out() {
 fn until_the_baseline_is_taken_nothing_may_change() {
     let check_all = |calls: &[(&str, ToolInput)], expected: &str| {
         for (tool, input) in calls {
-            check(Mode::Plain, LoopActivity::AwaitingBaseline, tool, input, expected);
+            check(LoopActivity::AwaitingBaseline, tool, input, expected);
         }
     };
     check_all(

@@ -154,7 +154,6 @@ fn rule((awaiting_person, planner_writes, looped, who, tool, text, ours): Ruling
         no_wall: Some("there is none".to_owned()),
     };
     let situation = Situation {
-        mode: &Mode::Ralplan,
         standing: if looped == Loop::Rests { LoopActivity::Paused } else { LoopActivity::Running },
         agent: match who {
             Who::Main => Caller::Main,

@@ -373,7 +373,6 @@ pub(super) fn before_tool(
     };
     let id = session_id(call.session);
     let situation = Situation {
-        mode: &found.mode.word(),
         standing,
         agent: if subagent { Caller::Subagent("worker") } else { Caller::Main },
         session_id: &id,

@@ -28,7 +28,6 @@ fn rule(seen: &RoutedCall, tool: &str, input: &ToolInput) -> Ruling {
         next: NEXT.to_owned(),
     };
     let situation = Situation {
-        mode: &Mode::Orchestration,
         standing: seen.standing,
         agent: seen.agent,
         session_id: "s-1",

@@ -4,7 +4,7 @@ use super::*;
 use serde_json::json;
 
 fn reason(tool: &str, input: &ToolInput) -> String {
-    match ruling(Mode::Plain, LoopActivity::Running, tool, input) {
+    match ruling(LoopActivity::Running, tool, input) {
         Ruling::Allow => panic!("{tool} is allowed: {input:?}"),
         Ruling::Deny { reason, .. } => reason,
     }
@@ -55,10 +55,6 @@ fn what_lets_other_code_into_the_client_is_refused() {
         "claude --version",
         "echo claude plugin install",
     ] {
-        assert_eq!(
-            ruling(Mode::Plain, LoopActivity::Running, "Bash", &bash(line)),
-            Ruling::Allow,
-            "{line}"
-        );
+        assert_eq!(ruling(LoopActivity::Running, "Bash", &bash(line)), Ruling::Allow, "{line}");
     }
 }

@@ -78,7 +78,6 @@ fn rule_at(seen: &WallCall<'_>, tool: &str, input: &ToolInput, places: &Protecte
         no_wall: seen.wall.err().map(str::to_owned),
     };
     let situation = Situation {
-        mode: &Mode::Ralplan,
         standing: seen.standing,
         agent: seen.agent,
         session_id: "s-1",
@@ -248,7 +247,6 @@ fn a_plan_is_where_its_path_leads_to() {
             no_wall: Some(String::new()),
         };
         let situation = Situation {
-            mode: &Mode::Ralplan,
             standing: LoopActivity::Running,
             agent: PLANNER,
             session_id: "s-1",
@@ -325,11 +323,9 @@ fn a_cut_command_is_refused_in_the_words_of_the_gate() {
 }
 
 #[test]
-fn other_modes_have_no_wall() {
-    for mode in [Mode::Plain, Mode::Refine, Mode::Orchestration] {
-        for (tool, input) in [("Skill", skill("ralph")), ("mcp__x__y", ToolInput::default())] {
-            check(mode.clone(), LoopActivity::Running, tool, &input, "allow");
-        }
+fn without_a_planning_there_is_no_wall() {
+    for (tool, input) in [("Skill", skill("ralph")), ("mcp__x__y", ToolInput::default())] {
+        check(LoopActivity::Running, tool, &input, "allow");
     }
 }
 

@@ -162,7 +162,6 @@ impl CallFacts {
             (false, _) => LoopActivity::Paused,
         };
         let situation = Situation {
-            mode: &state.mode.word(),
             standing,
             agent: who.kind().map_or(Caller::Main, Caller::Subagent),
             session_id: &call.input.session_id,

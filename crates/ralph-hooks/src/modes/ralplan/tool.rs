@@ -127,7 +127,6 @@ fn ruling(
         no_wall: obstacle,
     };
     let situation = Situation {
-        mode: &state.mode.word(),
         standing: if state.is_running() { LoopActivity::Running } else { LoopActivity::Paused },
         agent: who.kind.as_deref().map_or(Caller::Main, Caller::Subagent),
         session_id: &call.input.session_id,
