@@ -3,59 +3,39 @@
 //! Unknown fields are kept and written back at every level where a user or a newer version may have
 //! added one. A file with a newer `schema_version` is never rewritten; the store checks that.
 
+mod course;
+mod modes;
+mod place;
+mod proof;
 pub mod signals;
+mod work;
 
-mod bounds;
-mod criterion;
-mod environment;
-mod limits;
-mod mode;
-mod observed;
-mod orchestration;
-mod pause;
-mod pinned;
-mod plan_file;
-mod progress;
-mod ralplan;
-mod receipt;
-mod refine;
-mod registration;
-mod review;
-mod session;
-mod task;
-mod tasks;
-mod tokens;
 mod words;
-mod worker;
 
-pub use bounds::Bounds;
-pub use criterion::{Criterion, Green, REVIEW_PREFIX};
-pub use environment::Environment;
-pub use limits::{LimitFlag, Limits};
-pub use mode::ModeState;
-pub use observed::{Change, Judgement, Observation, Observed, Outcome};
-pub use orchestration::{OrchestrationCall, OrchestrationState};
-pub use pause::{Blocked, Ending, LoopError, Obeyed, Pause};
-pub use pinned::Frozen;
-pub use plan_file::{PlanFile, PlanFormat, PlannedTask};
-pub use progress::Progress;
-pub use ralplan::{MAX_REJECTIONS, PlanDecision, PlanVerdict, RalplanState};
-pub use receipt::{Accepted, CriterionRunner, REVIEWED, Receipt, Regression};
-pub use refine::RefineState;
-pub use registration::Registration;
-pub use review::{
-    Citation, Finding, ReviewLens, ReviewPlan, ReviewReceipt, ReviewRound, StartedReviewer,
+pub use course::{
+    Blocked, Ending, LimitFlag, Limits, LoopError, Obeyed, Pause, Progress, Source, Tokens, Usage,
 };
-pub use session::{Bound, BuildRound, ClientProcess, DrivenTurn};
-pub use task::Task;
-pub use tasks::{KnownTasks, StateText, TaskDigest, TaskList, TaskSummary};
-pub use tokens::{Source, Tokens, Usage};
+pub use modes::{
+    MAX_REJECTIONS, ModeState, OrchestrationCall, OrchestrationState, PlanDecision, PlanVerdict,
+    RalplanState, RefineState,
+};
+pub use place::{
+    Bound, Bounds, BuildRound, ClientProcess, DrivenTurn, Environment, Registration, Worker,
+};
+pub use proof::{
+    Accepted, Change, Citation, Criterion, CriterionRunner, Finding, Frozen, Green, Judgement,
+    Observation, Observed, Outcome, REVIEW_PREFIX, REVIEWED, Receipt, Regression, ReviewLens,
+    ReviewPlan, ReviewReceipt, ReviewRound, StartedReviewer,
+};
 pub(crate) use words::words;
 pub use words::{
     Completion, DecidedBy, DecisionKind, EndingKind, EndingTone, Mode, PauseCause, Phase,
     PlanPhase, Signal, StartedBy, TaskStatus, WorkerStanding,
 };
-pub use worker::Worker;
+pub use work::{
+    KnownTasks, PlanFile, PlanFormat, PlannedTask, StateText, Task, TaskDigest, TaskList,
+    TaskSummary,
+};
 
 use jiff::Timestamp;
 use serde::de::Error;
@@ -375,7 +355,7 @@ impl LoopState {
         known: impl FnOnce() -> Option<KnownTasks>,
         now: Timestamp,
     ) -> serde_json::Result<LoopState> {
-        tasks::of_text(document, known, now)
+        work::of_text(document, known, now)
     }
 
     /// Completed and maximum iterations, for people: `3/25`.

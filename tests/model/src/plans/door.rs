@@ -15,7 +15,7 @@ use ralph_core::modes::ralplan::{
     short,
 };
 use ralph_core::protocol::event::ToolInput;
-use ralph_core::state::{DecidedBy, DecisionKind, Mode, PlanDecision, PlanPhase, RalplanState};
+use ralph_core::state::{DecidedBy, DecisionKind, PlanDecision, PlanPhase, RalplanState};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -1,16 +1,78 @@
-//! The tasks of a loop, as a whole.
+//! The tasks of a loop, and the plan of another tool from which they were made.
 //!
 //! There may be thousands, and a stop seldom changes one. So a list keeps the text that it was read
 //! from, which is written back until a task may have changed. What a stop needs to know of the tasks
 //! is a [`TaskDigest`]: for a text whose digest is known, no task is read.
 
-use super::{LoopState, Task};
+use super::words::words;
+use super::{Extra, LoopState, TaskStatus, is_zero};
 use jiff::Timestamp;
 use memchr::memmem;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::{Arc, OnceLock};
 use xxhash_rust::xxh3::xxh3_128;
+
+/// A task of the work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Task {
+    /// `T-1` …
+    pub id: String,
+    /// The task in words.
+    pub name: String,
+    /// Ids of the tasks that must be done first.
+    pub deps: Vec<String>,
+    /// The status of the task.
+    #[serde(deserialize_with = "any_word")]
+    pub status: TaskStatus,
+    /// How to tell that the task is done.
+    pub completion_condition: String,
+    /// Files that the task will change.
+    pub files: Vec<String>,
+    /// Commands that must succeed before the task counts as done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub verify: Vec<String>,
+    /// Who has claimed the task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// When the claim expires.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_expires_at: Option<Timestamp>,
+    /// How many times the task was claimed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub attempts: u32,
+    /// The result, or the reason for a failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl Default for Task {
+    fn default() -> Self {
+        Task {
+            id: String::new(),
+            name: String::new(),
+            deps: Vec::new(),
+            status: TaskStatus::Pending,
+            completion_condition: String::new(),
+            files: Vec::new(),
+            verify: Vec::new(),
+            owner: None,
+            lease_expires_at: None,
+            attempts: 0,
+            result: None,
+            extra: Extra::new(),
+        }
+    }
+}
+
+/// Other tools write a status in their own words.
+fn any_word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TaskStatus, D::Error> {
+    String::deserialize(deserializer).map(TaskStatus::read)
+}
 
 /// How many tasks are in each state. A task with an expired claim counts as ready or waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -320,8 +382,62 @@ impl<'de> Deserialize<'de> for TaskList {
     }
 }
 
+words! {
+    /// The form of a plan.
+    #[derive(Default)]
+    PlanFormat {
+        /// Markdown with checkboxes, and a section of validation commands.
+        #[default]
+        Markdown = "markdown",
+        /// `fix_plan.md` in states of older versions: Markdown with checkboxes.
+        FixPlan = "fix_plan",
+        /// `prd.json`: stories that pass or do not.
+        Prd = "prd",
+        /// A plan of consensus planning: Markdown with a block of JSON.
+        Ralplan = "ralplan",
+    }
+}
+
+/// The file in which Ralph ticks the tasks that are done.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlanFile {
+    /// Path of the file, relative to the project.
+    pub path: String,
+    /// The form of the plan.
+    pub format: PlanFormat,
+    /// The branch that the plan names for its work; empty if it names none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub branch: String,
+    /// The tasks that have something to tick.
+    pub tasks: Vec<PlannedTask>,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// A task as the plan's file names it. It is found by its words, because lines move when the file is
+/// edited.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlannedTask {
+    /// Id of the task in `task_graph`.
+    pub task: String,
+    /// The heading above the task; empty if the task is a heading itself, or a story.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub section: String,
+    /// The text of the task's heading, its box, or its story.
+    pub title: String,
+    /// The texts of the boxes that belong to the task.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub boxes: Vec<String>,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
 #[cfg(test)]
-mod tests {
+mod tasks_tests {
     use super::*;
     use crate::tasks::graph;
     use serde_json::json;
