@@ -9,18 +9,10 @@ pub mod progress;
 pub mod replay;
 pub mod rounds;
 
-mod at_stop;
-mod record;
-mod routed;
-
-pub use at_stop::{AtStop, NextStep};
-pub use record::{RecordedOutcome, StopRecord};
-pub use routed::{Routed, RouterStep};
-
 use crate::evidence::completion_feedback::Withheld;
-use crate::evidence::pinned;
 use crate::evidence::receipt::Proof;
-use crate::evidence::request::{self, Answer};
+use crate::evidence::request::Answer;
+use crate::evidence::{pinned, request};
 use crate::state::{
     Completion, DrivenTurn, EndingKind, LoopError, LoopState, PauseCause, Phase, Signal, TaskStatus,
 };
@@ -28,6 +20,7 @@ use crate::stop::progress::ProgressSample;
 use crate::tasks::graph;
 use crate::text::plural::noun;
 use crate::text::token::CompletionRequest;
+use crate::text::truncate::bounded;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -192,7 +185,7 @@ pub(crate) fn asks_for_completion(state: &LoopState, seen: &StopInputs) -> bool 
 pub fn decide(mode: &dyn AtStop, state: &mut LoopState, seen: &StopInputs) -> StopDecision {
     let work = work(state, seen.now);
     let asks_criteria = seen.request == CompletionRequest::Made || mode.wants_proof(state, seen);
-    let before = record::slim(state, asks_criteria);
+    let before = slim(state, asks_criteria);
     let verdict = rule(mode, state, &work, seen);
     let outcome = RecordedOutcome::of(&verdict, state);
     let record = StopRecord { before, work, seen: seen.clone(), outcome };
@@ -483,6 +476,185 @@ pub(crate) fn end(
 
 fn is_false(flag: &bool) -> bool {
     !flag
+}
+
+/// The next step of an orchestration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RouterStep {
+    /// Agents must be called.
+    Call,
+    /// Nothing, until a call ends or a set time arrives.
+    Wait,
+    /// Nothing until the user's next signal: the user sent PAUSE.
+    Paused,
+    /// The end: the user sent STOP.
+    Stopped,
+    /// The end: all work is done.
+    Complete,
+    /// The end for now: the user decides what comes next.
+    AwaitingFeedback,
+    /// The end: the orchestration cannot continue.
+    Failed,
+}
+
+/// The router's output, as far as decisions need it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Routed {
+    /// The next step.
+    pub due: RouterStep,
+    /// The next step in words.
+    pub says: String,
+    /// Hash of the orchestration's progress.
+    #[serde(default)]
+    pub stands: String,
+    /// Names of the signals that are consumed once this takes effect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heard: Vec<String>,
+}
+
+/// What the model gets if its turn continues. The client shows the user all that a stop answers, so
+/// only one line is answered.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NextStep {
+    /// The loop's progress and what to do next. The user reads this line as well.
+    pub line: String,
+    /// Instructions and output, which follow with the next tool call.
+    pub details: String,
+}
+
+/// Longest [`NextStep::line`], in UTF-16 units.
+const LINE_LIMIT: usize = 300;
+
+impl NextStep {
+    /// `Ralph 3/25: 1 of 2 criteria hold; next: fix it`. `progress` may be empty.
+    pub(crate) fn new(position: &str, progress: &str, next: &str, details: String) -> NextStep {
+        let between = if progress.is_empty() { "" } else { "; " };
+        let line = format!("Ralph {position}: {progress}{between}next: {next}");
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        NextStep { line: bounded(&line, LINE_LIMIT), details }
+    }
+}
+
+/// The stop rules of one mode.
+pub trait AtStop: Sync {
+    /// Whether the decision needs the fingerprint of the tree.
+    fn wants_tree(&self) -> bool {
+        self.has_criteria()
+    }
+
+    /// Whether the criteria in the state are those of this loop.
+    fn has_criteria(&self) -> bool {
+        true
+    }
+
+    /// Whether the criteria run before the decision. Also called to decide what the record keeps, so
+    /// it must not assume that the loop runs.
+    fn wants_proof(&self, state: &LoopState, seen: &StopInputs) -> bool {
+        self.has_criteria() && asks_for_completion(state, seen)
+    }
+
+    /// Decides if neither a user's command nor a worker lets the turn end.
+    fn at_stop(
+        &self,
+        state: &mut LoopState,
+        work: &TaskProgress,
+        seen: &StopInputs,
+    ) -> StopVerdict {
+        plain(state, work, seen)
+    }
+
+    /// What the model gets if its turn continues.
+    fn next_step(&self, state: &LoopState, seen: &StopInputs) -> NextStep;
+}
+
+// The inputs and the outcome of a stop decision, as stored in the journal.
+//
+// With the record, a decision can be explained, or repeated under later rules. It therefore holds
+// everything that the rules read and nothing else: a state may hold thousands of tasks.
+
+/// A decision with all its inputs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StopRecord {
+    /// The state before the decision, without the parts that the decision does not read.
+    pub before: LoopState,
+    pub work: TaskProgress,
+    /// What the hook observed.
+    pub seen: StopInputs,
+    pub outcome: RecordedOutcome,
+}
+
+/// The parts of an outcome that are compared. Texts are not among them: better wording is not a
+/// different decision.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordedOutcome {
+    /// The verdict, as [`StopVerdict::describe`] puts it.
+    pub verdict: String,
+    /// The loop's phase after the decision.
+    pub phase: Phase,
+    /// Iterations after the decision.
+    pub iteration: u32,
+    /// The progress signal of the stop.
+    pub signal: Signal,
+    /// For a stall: its cause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Signal>,
+}
+
+impl RecordedOutcome {
+    /// The outcome of a verdict that left the state like this.
+    pub fn of(verdict: &StopVerdict, after: &LoopState) -> RecordedOutcome {
+        RecordedOutcome {
+            verdict: verdict.describe(),
+            phase: after.phase.clone(),
+            iteration: after.iteration,
+            signal: after.progress.signal.clone(),
+            cause: after.ending.as_ref().and_then(|ending| ending.cause.clone()),
+        }
+    }
+}
+
+impl StopRecord {
+    /// Repeats the decision under the current rules.
+    pub fn decide_again(&self, mode: &dyn AtStop) -> RecordedOutcome {
+        let mut state = self.before.clone();
+        let verdict = rule(mode, &mut state, &self.work, &self.seen);
+        RecordedOutcome::of(&verdict, &state)
+    }
+}
+
+/// The state without its bulk: tasks, texts and, unless completion was requested, receipts.
+fn slim(state: &mut LoopState, is_asked: bool) -> LoopState {
+    let bulk = LoopState {
+        task_graph: std::mem::take(&mut state.task_graph),
+        context_report: std::mem::take(&mut state.context_report),
+        prompt: std::mem::take(&mut state.prompt),
+        lineage: std::mem::take(&mut state.lineage),
+        errors: std::mem::take(&mut state.errors),
+        details_due: std::mem::take(&mut state.details_due),
+        acceptance_criteria: std::mem::take(&mut state.acceptance_criteria),
+        ..LoopState::default()
+    };
+    let mut slim = state.clone();
+    // The read offsets of the transcripts do not affect the decision; the total does.
+    slim.usage.sources.clear();
+    if let Some(session) = slim.orchestration_mut() {
+        (session.given, session.calls) = (Vec::new(), Vec::new());
+    }
+    if is_asked {
+        slim.acceptance_criteria.clone_from(&bulk.acceptance_criteria);
+        for receipt in slim.acceptance_criteria.iter_mut().filter_map(|one| one.receipt.as_mut()) {
+            receipt.tail.clear();
+        }
+    }
+    state.task_graph = bulk.task_graph;
+    state.context_report = bulk.context_report;
+    state.prompt = bulk.prompt;
+    state.lineage = bulk.lineage;
+    state.errors = bulk.errors;
+    state.details_due = bulk.details_due;
+    state.acceptance_criteria = bulk.acceptance_criteria;
+    slim
 }
 
 #[cfg(test)]

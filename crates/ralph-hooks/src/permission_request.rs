@@ -8,7 +8,7 @@ use crate::hook_runner::HookCall;
 use crate::modes;
 use anyhow::Result;
 use ralph_core::project::settings::Settings;
-use ralph_core::protocol::permission::asked;
+use ralph_core::protocol::permission;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::LoopState;
 use ralph_io::client;
@@ -28,11 +28,11 @@ pub(crate) fn answer(call: &HookCall) -> Result<Reply> {
     }
     let (tool, input) = (&call.input.tool_name, &call.input.tool_input);
     let (decision, reply) = match is_unattended(&bound.state) {
-        true => ("refused", Reply::withhold(&asked::refusal(tool, input))),
+        true => ("refused", Reply::withhold(&permission::refusal(tool, input))),
         // The dialog is on the screen. The note tells a later reader what held the loop up.
         false => ("left to the person", Reply::silent()),
     };
-    let why = format!("permission was asked for: {tool}{}", asked::about(input));
+    let why = format!("permission was asked for: {tool}{}", permission::about(input));
     bound.note(call, decision, &why, active_loop::tool(call));
     Ok(reply)
 }

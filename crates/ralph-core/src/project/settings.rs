@@ -6,31 +6,22 @@
 //! that the user did not.
 
 mod client;
-mod evidence;
-mod notify;
-mod refine;
-mod review;
-mod run;
 mod sandbox;
-mod shared;
+mod sections;
 pub mod unknown;
-mod wall;
 
 use crate::project::check::choice::CheckSettings;
 use crate::project::project_facts;
 use crate::state::{Completion, LimitFlag, LoopState};
 pub use client::ClientSettings;
-pub use evidence::EvidenceSettings;
-pub use notify::NotifySettings;
-pub use refine::Refine;
-pub use review::ReviewSettings;
-pub use run::{RunBranch, RunSettings};
 pub use sandbox::SandboxSettings;
+pub use sections::{
+    EvidenceSettings, NotifySettings, Refine, ReviewSettings, RunBranch, RunSettings,
+    SharedSettings, WallSettings,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-pub use shared::SharedSettings;
 use std::time::Duration;
-pub use wall::WallSettings;
 
 /// The settings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

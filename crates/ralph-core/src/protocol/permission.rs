@@ -4,12 +4,8 @@
 //! client knows more harmless commands than we do. A command that we do not know counts as one that
 //! needs permission, so the list errs on the long side.
 
-pub mod arguments;
-pub mod asked;
-mod commands;
-mod rules;
-
-pub use rules::Rules;
+use crate::protocol::event::ToolInput;
+use crate::shell;
 
 /// Claude Code's permission modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,11 +122,11 @@ fn obstacle(need: &Need, mode: Mode, rules: &Rules) -> Option<Obstacle> {
         Need::Bash(line) => ("Bash", Some(line.trim())),
         Need::Edits(tool) | Need::Tool(tool) => (tool.as_str(), None),
     };
-    let parts = line.map(commands::parts);
+    let parts = line.map(parts);
     // Deny and ask rules are matched against more texts than allow rules.
-    let mut seen: Vec<String> = line.map(commands::all_that_may_run).unwrap_or_default();
+    let mut seen: Vec<String> = line.map(all_that_may_run).unwrap_or_default();
     seen.extend(parts.iter().flatten().map(|part| part.text.clone()));
-    let named = |list: &[String]| rules::naming(list, tool, &seen);
+    let named = |list: &[String]| naming(list, tool, &seen);
     if let Some(rule) = named(&rules.deny) {
         return Some(Obstacle::DenyRule(rule));
     }
@@ -142,7 +138,7 @@ fn obstacle(need: &Need, mode: Mode, rules: &Rules) -> Option<Obstacle> {
         (Mode::BypassPermissions, _) => return None,
         (Mode::Plan, None) if is_edit => return Some(Obstacle::Plan),
         (Mode::AcceptEdits, None) if is_edit => return None,
-        (_, None) => rules::naming(&rules.allow, tool, &[]).is_none().then(|| tool.to_owned()),
+        (_, None) => naming(&rules.allow, tool, &[]).is_none().then(|| tool.to_owned()),
         (_, Some(parts)) => {
             let open = parts
                 .into_iter()
@@ -156,5 +152,345 @@ fn obstacle(need: &Need, mode: Mode, rules: &Rules) -> Option<Obstacle> {
     }
 }
 
+// Permission rules from the client's settings: `Tool`, `Bash(cargo test)`, `Bash(cargo test:*)`,
+// `Bash(git *)`.
+
+/// The rules of all settings files that apply.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// Calls that are allowed without asking.
+    pub allow: Vec<String>,
+    /// Calls that are asked about in every mode.
+    pub ask: Vec<String>,
+    /// Calls that are always denied.
+    pub deny: Vec<String>,
+}
+
+/// The first rule that names the whole tool or matches one of these texts.
+fn naming(rules: &[String], tool: &str, texts: &[String]) -> Option<String> {
+    let names = |rule: &&String| match rule.split_once('(') {
+        None => rule.trim() == tool,
+        Some((name, rest)) => {
+            let pattern = rest.strip_suffix(')').unwrap_or(rest).trim();
+            name.trim() == tool
+                && (pattern == "*" || texts.iter().any(|text| is_meant(pattern, text)))
+        }
+    };
+    rules.iter().find(names).cloned()
+}
+
+/// Measured: a trailing `:*` or ` *` matches the words before it and anything after them, including
+/// nothing; `cargo testx` does not match `cargo test`. A star elsewhere matches any text.
+fn is_meant(pattern: &str, text: &str) -> bool {
+    let open = pattern.strip_suffix(":*").or_else(|| pattern.strip_suffix(" *"));
+    if let Some(words) = open.filter(|words| !words.contains('*')) {
+        return text
+            .strip_prefix(words)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+    }
+    let pattern = pattern.replace(":*", "*");
+    let mut pieces = pattern.split('*');
+    let Some(mut rest) = pieces.next().and_then(|first| text.strip_prefix(first)) else {
+        return false;
+    };
+    let mut pieces: Vec<&str> = pieces.collect();
+    // Without a star, the text must equal the pattern; otherwise it must end in the last piece.
+    let Some(last) = pieces.pop() else { return rest.is_empty() };
+    for piece in pieces {
+        let Some(at) = rest.find(piece) else { return false };
+        rest = &rest[at + piece.len()..];
+    }
+    rest.ends_with(last)
+}
+
+// The refusal that the model reads when a call needs the user's permission and nobody is there.
+//
+// Without an answer from a hook, the client refuses such a call in `-p` with "you haven't granted
+// it yet", which a model takes as a reason to wait or to retry. Measured with 2.1.328: the event
+// is sent in the modes `default`, `acceptEdits` and `plan`; calls refused in the other modes send
+// no event.
+
+/// Bytes of a command line that are shown.
+const SHOWN: usize = 200;
+
+/// Tells the model why the call is refused, what to do instead, and how to ask for a person's help.
+pub fn refusal(tool: &str, input: &ToolInput) -> String {
+    let about = about(input);
+    format!(
+        "No user is present to permit this, so it is refused: {tool}{about}. Do not repeat it. {} \
+         If you cannot work without it, name what the user must permit: close your task with \
+         `ralph task fail ID --note '…'` or, where no other task is ready, run `ralph blocked \
+         '…'` and end your turn.",
+        instead(tool)
+    )
+}
+
+/// Describes the call on one line: ` on PATH` or `: COMMAND`.
+pub fn about(input: &ToolInput) -> String {
+    match (&input.command, input.path()) {
+        (Some(command), _) => {
+            let line = command.replace('\n', "\\n");
+            let end = line.floor_char_boundary(SHOWN);
+            let more = if end < line.len() { "…" } else { "" };
+            format!(": {}{more}", &line[..end])
+        }
+        (None, Some(path)) => format!(" on {path}"),
+        (None, None) => String::new(),
+    }
+}
+
+fn instead(tool: &str) -> &'static str {
+    match tool {
+        "Bash" => {
+            "Use a plain command of one program without redirections and substitutions, or another \
+             tool: Write and Edit for files, Read, Grep and Glob to look."
+        }
+        "Write" | "Edit" | "NotebookEdit" => "Change files inside the project folder only.",
+        "WebFetch" | "WebSearch" => "Work from what is in the project.",
+        _ => "Use the permitted tools instead.",
+    }
+}
+
+/// The permissions in a client's arguments.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PermissionArguments {
+    /// The permission mode.
+    pub mode: Option<String>,
+    /// The rules of `--allowedTools`.
+    pub allow: Vec<String>,
+    /// True if the arguments name settings or another tool that decides.
+    pub is_elsewhere: bool,
+}
+
+/// Reads the arguments. The client has more options, and none of those changes a permission.
+pub fn read(args: &[String]) -> PermissionArguments {
+    let mut found = PermissionArguments::default();
+    let mut takes = Takes::Nothing;
+    for arg in args {
+        let (name, value) = match arg.split_once('=') {
+            Some((name, value)) if name.starts_with("--") => (name, Some(value)),
+            _ => (arg.as_str(), None),
+        };
+        if !name.starts_with('-') {
+            match takes {
+                Takes::Mode => found.mode = Some(arg.clone()),
+                Takes::Rules => found.allow.extend(rules(arg)),
+                Takes::Nothing => {}
+            }
+            // The client reads rules up to the next option.
+            takes = if takes == Takes::Rules { Takes::Rules } else { Takes::Nothing };
+            continue;
+        }
+        takes = match name {
+            "--permission-mode" => Takes::Mode,
+            "--allowedTools" | "--allowed-tools" => Takes::Rules,
+            _ => Takes::Nothing,
+        };
+        match (name, value) {
+            ("--permission-mode", Some(mode)) => found.mode = Some(mode.to_owned()),
+            ("--allowedTools" | "--allowed-tools", Some(value)) => found.allow.extend(rules(value)),
+            ("--dangerously-skip-permissions", _) => {
+                found.mode = Some("bypassPermissions".to_owned());
+            }
+            ("--settings" | "--permission-prompt-tool", _) => found.is_elsewhere = true,
+            _ => {}
+        }
+        if value.is_some() {
+            takes = Takes::Nothing;
+        }
+    }
+    found
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    Nothing,
+    Mode,
+    Rules,
+}
+
+/// Rules are separated by commas or spaces outside of parentheses.
+fn rules(text: &str) -> Vec<String> {
+    let mut depth = 0_u32;
+    let parts = text.split(|letter| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && (letter == ',' || letter == ' ')
+    });
+    parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+// Splits a command line into the commands that the client asks about separately.
+//
+// Only a line that splits without doubt is split. Any other line is one part, which a rule has to
+// name exactly as written.
+
+/// One command that needs to be allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct CommandPart {
+    text: String,
+    /// The command redirects output, runs in the background or hides other commands: only a rule
+    /// for all of Bash allows it.
+    is_more: bool,
+    /// The command consists of plain words only.
+    is_plain: bool,
+}
+
+/// Wrappers that the client removes before it compares; each was measured.
+const TAKEN_OFF: [&str; 5] = ["time", "nice", "nohup", "xargs", "timeout"];
+
+/// Commands never asked about within the project, in any mode; each was measured.
+const HARMLESS: [&str; 19] = [
+    "[", "cat", "cd", "date", "diff", "echo", "grep", "head", "jq", "ls", "pwd", "sort", "stat",
+    "tail", "test", "true", "wc", "which", "git",
+];
+
+/// Read-only subcommands of git.
+const LOOKING: [&str; 4] = ["status", "diff", "log", "show"];
+
+/// Commands not asked about within the project in `acceptEdits` mode; each was measured.
+const EDITING: [&str; 6] = ["mkdir", "rmdir", "touch", "rm", "mv", "cp"];
+
+impl CommandPart {
+    fn is_allowed_by(&self, allow: &[String]) -> bool {
+        let mut texts = vec![self.text.clone()];
+        if self.is_plain {
+            texts.extend(without_wrapper(&self.text));
+        }
+        // A rule for all of Bash allows any line.
+        let texts = if self.is_more { &[][..] } else { &texts[..] };
+        naming(allow, "Bash", texts).is_some()
+    }
+
+    fn is_harmless(&self, mode: Mode) -> bool {
+        let mut words = self.text.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let is_known =
+            HARMLESS.contains(&name) || mode == Mode::AcceptEdits && EDITING.contains(&name);
+        let looks = name != "git" || words.next().is_some_and(|word| LOOKING.contains(&word));
+        self.is_plain && is_known && looks && self.text.split_whitespace().skip(1).all(stays)
+    }
+}
+
+/// False for a word that leads out of the project: any command with such a word needs permission.
+fn stays(word: &str) -> bool {
+    !word.starts_with(['/', '~']) && !word.split(['/', '=']).any(|name| name == "..")
+}
+
+/// Returns the parts that the client asks about.
+fn parts(line: &str) -> Vec<CommandPart> {
+    let plain = line.replace(" 2>&1", "");
+    if !plain.contains(|letter| "'\"\\$`(){}<>#\n".contains(letter)) {
+        return split(&plain);
+    }
+    // Quoting is ignored: one predicted question too many is better than one too few.
+    let is_more = line.contains(|letter| ";|&(){}<>#`\n".contains(letter));
+    vec![CommandPart { text: line.to_owned(), is_more, is_plain: false }]
+}
+
+/// Splits a line that has only words and operators.
+fn split(line: &str) -> Vec<CommandPart> {
+    let joined = line.replace("&&", ";").replace("||", ";").replace('|', ";");
+    let parts = joined.split(';').map(str::trim).filter(|text| !text.is_empty());
+    let part = |text: &str| {
+        let is_assigned = text.split_whitespace().next().is_some_and(|word| word.contains('='));
+        let is_more = text.contains('&');
+        CommandPart { text: text.to_owned(), is_more, is_plain: !is_assigned && !is_more }
+    };
+    parts.map(part).collect()
+}
+
+fn without_wrapper(text: &str) -> Option<String> {
+    let mut words = text.split_whitespace();
+    let name = words.next().filter(|name| TAKEN_OFF.contains(name))?;
+    if name == "timeout" {
+        words.next().filter(|word| word.starts_with(|letter: char| letter.is_ascii_digit()))?;
+    }
+    Some(words.collect::<Vec<_>>().join(" "))
+}
+
+/// How many words may stand in front of a program.
+const MOST_WRAPPERS: usize = 8;
+
+/// Returns every command that the line may run, without wrappers; a superset of the asked-about
+/// parts.
+fn all_that_may_run(line: &str) -> Vec<String> {
+    // A group, or a command in a word, may hold one more.
+    let parted = || shell::programs(&line.replace(['(', ')', '{', '}', '`'], ";"));
+    let programs = shell::programs(line).or_else(parted).unwrap_or_default();
+    // A wrapper is not told from a program: whatever the words from one on say may run.
+    let joined = |command: &shell::Simple| -> Vec<String> {
+        let words: Vec<&str> = command.program().iter().map(|word| word.text.as_str()).collect();
+        (0..words.len()).take(MOST_WRAPPERS).map(|from| words[from..].join(" ")).collect()
+    };
+    programs.iter().flat_map(joined).chain(std::iter::once(line.to_owned())).collect()
+}
+
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod asked_tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(tool: &str, input: ToolInput, what: &str, instead: &str) {
+        let said = refusal(tool, &input);
+        assert!(
+            said.contains(&format!("it is refused: {what}. Do not repeat it. {instead}")),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_refusal_names_the_call_and_another_way() {
+        let command =
+            |text: &str| ToolInput { command: Some(text.to_owned()), ..ToolInput::default() };
+        let path = ToolInput { file_path: Some("/etc/x".to_owned()), ..ToolInput::default() };
+        check("Bash", command("a\nb"), "Bash: a\\nb", "Use a plain command");
+        check("Write", path, "Write on /etc/x", "Change files inside the project");
+        check("WebFetch", ToolInput::default(), "WebFetch", "Work from what is in the project");
+        check("mcp__x__y", ToolInput::default(), "mcp__x__y", "Use the permitted tools");
+    }
+
+    #[test]
+    fn a_long_command_is_cut_between_letters() {
+        let input = ToolInput { command: Some("ü".repeat(SHOWN)), ..ToolInput::default() };
+        assert_eq!(about(&input), format!(": {}…", "ü".repeat(SHOWN / 2)));
+    }
+}
+
+#[cfg(test)]
+mod arguments_tests {
+    use super::*;
+
+    fn found(args: &[&str]) -> (Option<String>, Vec<String>, bool) {
+        let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+        let PermissionArguments { mode, allow, is_elsewhere } = read(&args);
+        (mode, allow, is_elsewhere)
+    }
+
+    #[test]
+    fn the_last_mode_and_all_rules_count() {
+        let rules = |all: &[&str]| all.iter().map(|rule| (*rule).to_owned()).collect::<Vec<_>>();
+        let mode = |mode: &str| Some(mode.to_owned());
+        assert_eq!(found(&["--model", "opus", "plan"]), (None, vec![], false));
+        assert_eq!(found(&["--permission-mode", "plan"]), (mode("plan"), vec![], false));
+        assert_eq!(
+            found(&["--permission-mode=plan", "--dangerously-skip-permissions"]),
+            (mode("bypassPermissions"), vec![], false)
+        );
+        assert_eq!(
+            found(&["--allowedTools", "Bash(git log *),Edit", "Write", "--model", "Read"]),
+            (None, rules(&["Bash(git log *)", "Edit", "Write"]), false)
+        );
+        assert_eq!(
+            found(&["--allowed-tools=Edit Bash(a b)", "Write"]),
+            (None, rules(&["Edit", "Bash(a b)"]), false)
+        );
+        assert!(found(&["--settings", "{}"]).2 && found(&["--permission-prompt-tool=x"]).2);
+    }
+}

@@ -378,9 +378,9 @@ fn what_a_record_takes_out_of_the_state_it_gives_back() {
     state.usage.sources.insert("t.jsonl".to_owned(), Source::default());
     let whole = state.clone();
 
-    let quiet = record::slim(&mut state, false);
+    let quiet = slim(&mut state, false);
     assert_eq!(state, whole);
-    let slim = record::slim(&mut state, true);
+    let slim = slim(&mut state, true);
     assert_eq!(state, whole);
 
     let criteria = std::mem::take(&mut state.acceptance_criteria);

@@ -3,14 +3,9 @@
 //! Only `bd` writes them. The facts come from the documents and the source of bd 1.0.4 to 1.2.2
 //! (`docs/JSON_SCHEMA.md`, `docs/CLI_REFERENCE.md`, `internal/types/types.go`).
 
-mod read;
-mod version;
-
-pub use read::{Unreadable, read, said};
-pub use version::{BdVersion, OLDEST, Unusable, usable};
-
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
+use std::fmt;
 
 /// An issue of bd; members that Ralph does not use are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
@@ -79,5 +74,216 @@ impl Bead {
     }
 }
 
+// Reads the output of `bd --json`.
+//
+// There are three forms: the bare array or object of most versions, `{"schema_version", "items"}`,
+// which once replaced arrays, and `{"schema_version", "data"}`, which `BD_JSON_ENVELOPE=1` selects
+// and which is announced as the only form of 2.0.
+
+/// Why the output could not be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unreadable {
+    /// The output was empty.
+    Nothing,
+    /// The output is not JSON, or not a list of beads.
+    NotBeads {
+        /// The parser's error.
+        why: String,
+        /// The start of the output.
+        begins: String,
+    },
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unreadable::Nothing => to.write_str("it printed nothing instead of JSON"),
+            Unreadable::NotBeads { why, begins } => {
+                write!(to, "it printed what is no list of beads ({why}): `{begins}`")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+/// The beads in the output: a list, or a single one.
+///
+/// # Errors
+/// When the output is anything else.
+pub fn read(printed: &str) -> Result<Vec<Bead>, Unreadable> {
+    let list = match payload(printed)? {
+        Value::Null => Vec::new(),
+        Value::Array(list) => list,
+        one => vec![one],
+    };
+    let beads: Result<Vec<Bead>, _> = list.into_iter().map(serde_json::from_value).collect();
+    let beads = beads.map_err(|error| not_beads(error, printed))?;
+    match beads.iter().any(|bead: &Bead| bead.id.is_empty()) {
+        true => Err(not_beads("one has no `id`", printed)),
+        false => Ok(beads),
+    }
+}
+
+/// The content of the output without its envelope.
+fn payload(printed: &str) -> Result<Value, Unreadable> {
+    if printed.trim().is_empty() {
+        return Err(Unreadable::Nothing);
+    }
+    serde_json::from_str(printed).map(unwrapped).map_err(|error| not_beads(error, printed))
+}
+
+fn unwrapped(value: Value) -> Value {
+    match value {
+        Value::Object(mut around) if is_envelope(&around) => {
+            let inside = around.remove("data").or_else(|| around.remove("items"));
+            inside.unwrap_or_default()
+        }
+        bare => bare,
+    }
+}
+
+fn is_envelope(value: &Map<String, Value>) -> bool {
+    value.contains_key("schema_version")
+        && (value.contains_key("data") || value.contains_key("items"))
+}
+
+fn not_beads(why: impl fmt::Display, printed: &str) -> Unreadable {
+    let begins = printed.trim_start().chars().take(100).collect();
+    Unreadable::NotBeads { why: why.to_string(), begins }
+}
+
+/// The reason for a refusal in bd's words: the error in its JSON, or what it wrote to standard
+/// error without the `Error: ` prefix.
+pub fn said(stdout: &str, stderr: &str) -> String {
+    // For several ids bd may write a line for each and summarise them in a line of JSON; the reason
+    // is in the lines.
+    let for_people = stderr.lines().map(str::trim).take_while(|line| !line.starts_with('{'));
+    let words: Vec<&str> = for_people
+        .filter(|line| !line.is_empty())
+        .map(|line| line.strip_prefix("Error: ").unwrap_or(line))
+        .take(4)
+        .collect();
+    let words = || (!words.is_empty()).then(|| words.join("; "));
+    error_in(stdout)
+        .or_else(words)
+        .or_else(|| error_in(stderr))
+        .unwrap_or_else(|| "it gave no reason".into())
+}
+
+/// The error in the first JSON document of a text.
+fn error_in(text: &str) -> Option<String> {
+    let first = serde_json::Deserializer::from_str(text).into_iter::<Value>().next()?.ok()?;
+    let error = unwrapped(first).get("error")?.as_str()?.trim().to_owned();
+    (!error.is_empty()).then_some(error)
+}
+
+/// Major, minor and patch number, in the order of comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BdVersion(pub u64, pub u64, pub u64);
+
+/// The first version in which only one of two clients that claim an issue gets it
+/// (gastownhall/beads #3570 and its fix #3578, released with 1.0.4). All other features that Ralph
+/// uses are older.
+pub const OLDEST: BdVersion = BdVersion(1, 0, 4);
+
+/// Why bd cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unusable {
+    /// Older than [`OLDEST`].
+    TooOld(BdVersion),
+    /// The output names no version.
+    Unknown {
+        /// The output.
+        said: String,
+    },
+}
+
+/// The version in the output of `bd version --json`.
+///
+/// # Errors
+/// When it is too old, or the output names no version.
+pub fn usable(printed: &str) -> Result<BdVersion, Unusable> {
+    #[derive(Deserialize)]
+    struct VersionOutput {
+        version: String,
+    }
+    let said =
+        payload(printed).ok().and_then(|value| serde_json::from_value::<VersionOutput>(value).ok());
+    let unknown = || Unusable::Unknown { said: printed.trim().chars().take(200).collect() };
+    let version = said.and_then(|said| parse(&said.version)).ok_or_else(unknown)?;
+    if version < OLDEST { Err(Unusable::TooOld(version)) } else { Ok(version) }
+}
+
+/// Parses `1.2.2`, `v1.2.2` and `1.2.2-dc4`; a build suffix is ignored.
+fn parse(text: &str) -> Option<BdVersion> {
+    let text = text.strip_prefix('v').unwrap_or(text);
+    let plain = text.split(['-', '+']).next()?;
+    let mut numbers = plain.split('.').map(|number| number.parse::<u64>().ok());
+    let version = BdVersion(numbers.next()??, numbers.next()??, numbers.next()??);
+    numbers.next().is_none().then_some(version)
+}
+
+impl fmt::Display for BdVersion {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{}.{}.{}", self.0, self.1, self.2)
+    }
+}
+
+impl fmt::Display for Unusable {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unusable::TooOld(version) => write!(
+                to,
+                "`bd` is {version}, and Ralph needs {OLDEST} or newer, where only one process can \
+                 claim an issue; update bd"
+            ),
+            Unusable::Unknown { said } => write!(
+                to,
+                "could not tell the version of `bd`, which said `{said}`; Ralph needs {OLDEST} or \
+                 newer of bd (beads)"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Unusable {}
+
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod version_tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(printed: &str, expected: &str) {
+        let said = match usable(printed) {
+            Ok(version) => format!("{version}"),
+            Err(Unusable::TooOld(version)) => format!("too old: {version}"),
+            Err(Unusable::Unknown { said }) => format!("unknown: {said}"),
+        };
+        assert_eq!(said, expected, "{printed}");
+    }
+
+    #[test]
+    fn a_version_is_read_with_whatever_a_build_adds_and_an_older_one_is_refused() {
+        check(r#"{"build":"dev","version":"1.2.2-dc4","commit":"6c12"}"#, "1.2.2");
+        check(r#"{"schema_version":1,"data":{"version":"1.2.2"}}"#, "1.2.2");
+        check(r#"{"version":"1.0.4"}"#, "1.0.4");
+        check(r#"{"version":"v1.0.5+x"}"#, "1.0.5");
+        check(r#"{"version":"1.0.3"}"#, "too old: 1.0.3");
+        check(r#"{"version":"0.63.3"}"#, "too old: 0.63.3");
+        check(r#"{"version":"10.0.0"}"#, "10.0.0");
+        check(r#"{"version":"dev"}"#, r#"unknown: {"version":"dev"}"#);
+        check(r#"{"version":"1.2"}"#, r#"unknown: {"version":"1.2"}"#);
+        check("br 0.1.20\n", "unknown: br 0.1.20");
+        check("", "unknown: ");
+    }
+
+    #[test]
+    fn a_refusal_names_both_versions() {
+        let text = Unusable::TooOld(BdVersion(1, 0, 3)).to_string();
+        assert!(text.contains("1.0.3") && text.contains("1.0.4") && text.contains("update bd"));
+    }
+}

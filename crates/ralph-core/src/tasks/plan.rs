@@ -4,17 +4,15 @@
 //! A plan cannot vouch for itself: criteria arrive unverified, claims are dropped, and it cannot
 //! choose how completion is decided.
 
-mod adopted;
 pub mod lines;
-mod read;
-
-pub use adopted::{adopted, taken_in};
-pub use read::{JsonBlock, block};
-pub(crate) use read::{closes, opening};
 
 use crate::shell::vacuous;
-use crate::state::{Criterion, Extra, LoopState, Task, TaskStatus};
-use crate::tasks::graph::{self, GraphFlaw};
+use crate::state::{Criterion, Extra, LimitFlag, LoopState, Progress, Task, TaskStatus};
+use crate::tasks::graph;
+use crate::tasks::graph::GraphFlaw;
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::fmt;
 
@@ -62,7 +60,7 @@ impl fmt::Display for Problem {
 /// Reads a plan from a JSON document or from a block of a Markdown document: see [`block`].
 pub fn parse(text: &str) -> Result<Plan, Vec<Problem>> {
     let mut problems = Vec::new();
-    let mut plan = read::document(text, &mut problems)?;
+    let mut plan = document(text, &mut problems)?;
     number(plan.criteria.iter_mut().map(|criterion| &mut criterion.id), "AC-");
     number(plan.tasks.iter_mut().map(|task| &mut task.id), "T-");
     plan.criteria.iter_mut().for_each(unverified);
@@ -217,5 +215,275 @@ pub(crate) fn flaws(tasks: &[Task]) -> impl Iterator<Item = (usize, &'static str
     })
 }
 
+// Reads a state file that another tool or an older loop wrote.
+//
+// Nothing in it counts as evidence: a criterion arrives unverified and without a receipt, and must
+// pass the checks of an imported plan.
+
+/// Prepares the state for its adoption.
+///
+/// # Errors
+/// The criteria that prove nothing and the unknown status words, each with its place.
+pub fn adopted(mut state: LoopState) -> Result<LoopState, Vec<Problem>> {
+    taken_in(&mut state);
+    let mut problems = criteria_problems(&state.acceptance_criteria);
+    problems.extend(
+        unknown_statuses(&state.task_graph)
+            .map(|(at, what)| Problem::new(format!("{}.status", state.task_graph[at].id), what)),
+    );
+    if problems.is_empty() { Ok(state) } else { Err(problems) }
+}
+
+/// Prepares a state that is used in place. As in [`adopted`], nothing in it counts as evidence;
+/// items that cannot be used stay and prove nothing.
+pub fn taken_in(state: &mut LoopState) {
+    state.acceptance_criteria.iter_mut().for_each(unverified);
+    number(state.acceptance_criteria.iter_mut().map(|one| &mut one.id), "AC-");
+    state.task_graph.iter_mut().for_each(unclaimed);
+    if state.prompt.is_empty() {
+        // The old pattern kept no prompt, and without one the loop's prompt would name no goal.
+        state.prompt = "Finish what was begun: the tasks and the criteria say what.".to_owned();
+    }
+    // A plain text tells no time.
+    let undated = |at: &Timestamp| *at == Timestamp::UNIX_EPOCH;
+    let errors = state.errors.iter_mut().filter(|error| undated(&error.at));
+    errors.for_each(|error| error.at = state.created_at);
+    state.frozen = None;
+    state.checkpoint = None;
+    state.progress = Progress::default();
+}
+
+/// The plan as written. An error if there is no object to read.
+fn document(text: &str, problems: &mut Vec<Problem>) -> Result<Plan, Vec<Problem>> {
+    let mut members = object(text).map_err(|what| vec![Problem::new("", what)])?;
+    Ok(Plan {
+        prompt: words(&mut members, "prompt", problems),
+        criteria: list(&mut members, "acceptance_criteria", problems),
+        tasks: list(&mut members, "task_graph", problems),
+        tests_may_change: globs(&mut members, problems),
+        context_report: words(&mut members, "context_report", problems),
+        max_iterations: max_iterations(&mut members, problems),
+        extra: unknown(members),
+    })
+}
+
+fn object(text: &str) -> Result<Map<String, Value>, String> {
+    let text = text.trim_start_matches('\u{feff}').trim();
+    let whole = || text.starts_with('[').then(|| text.to_owned());
+    let json = match text.starts_with('{') {
+        true => Some(text.to_owned()),
+        false => block(text).map(|block| block.text).or_else(whole),
+    };
+    let Some(json) = json else {
+        return Err("there is no plan here: a plan is Markdown with checkboxes (`- [ ] TASK`), \
+                    `prd.json`, `fix_plan.md`, or a JSON object, alone or in a ```json block of \
+                    a Markdown document, as `/ralplan` writes it"
+            .to_owned());
+    };
+    match serde_json::from_str(&json) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(_) => Err("a plan is a JSON object: write it in braces".to_owned()),
+        Err(error) => Err(format!("the plan is not JSON: {error}")),
+    }
+}
+
+/// A block of a Markdown document that is fenced as JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonBlock {
+    /// The line of its opening fence, from 1.
+    pub line: usize,
+    /// The text between the fences.
+    pub text: String,
+}
+
+/// The block that contains the plan: the last
+/// ```` ```json ralph-plan ```` block, otherwise the last ```` ```json ```` block. A block without
+/// a closing fence ends with the text. Blocks with another language are skipped as a whole, because
+/// they may show a plan as an example.
+pub fn block(text: &str) -> Option<JsonBlock> {
+    let (mut last, mut named) = (None, None);
+    let mut lines = text.lines().enumerate();
+    while let Some((at, line)) = lines.next() {
+        let Some((fence, kind)) = opening(line) else { continue };
+        let inside: Vec<&str> =
+            lines.by_ref().map(|(_, line)| line).take_while(|line| !closes(line, fence)).collect();
+        let mut words = kind.split_whitespace();
+        if words.next().is_some_and(|word| word.eq_ignore_ascii_case("json")) {
+            let place = if words.any(|word| word == "ralph-plan") { &mut named } else { &mut last };
+            *place = Some(JsonBlock { line: at + 1, text: inside.join("\n") });
+        }
+    }
+    named.or(last)
+}
+
+/// The fence characters and the words after them.
+pub(crate) fn opening(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim();
+    let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let (fence, rest) = line.split_at(line.len() - line.trim_start_matches(mark).len());
+    (fence.len() >= 3).then_some((fence, rest))
+}
+
+/// True for the line that closes this fence.
+pub(crate) fn closes(line: &str, fence: &str) -> bool {
+    let line = line.trim();
+    line.starts_with(fence) && line.chars().all(|mark| fence.starts_with(mark))
+}
+
+fn words(members: &mut Map<String, Value>, name: &str, problems: &mut Vec<Problem>) -> String {
+    match members.remove(name) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text,
+        Some(_) => {
+            problems.push(Problem::new(name, "not text; write a string"));
+            String::new()
+        }
+    }
+}
+
+fn list<T: DeserializeOwned>(
+    members: &mut Map<String, Value>,
+    name: &str,
+    problems: &mut Vec<Problem>,
+) -> Vec<T> {
+    let items = match members.remove(name) {
+        None | Some(Value::Null) => return Vec::new(),
+        Some(Value::Array(items)) => items,
+        Some(_) => {
+            problems.push(Problem::new(name, "not a list; write `[…]`"));
+            return Vec::new();
+        }
+    };
+    let mut read = Vec::with_capacity(items.len());
+    for (at, item) in items.into_iter().enumerate() {
+        let place = format!("{name}[{at}]");
+        match item {
+            Value::Object(_) => match serde_json::from_value(item) {
+                Ok(item) => read.push(item),
+                Err(error) => problems.push(Problem::new(place, error.to_string())),
+            },
+            _ => problems.push(Problem::new(place, "not an object; write `{…}`")),
+        }
+    }
+    read
+}
+
+fn globs(members: &mut Map<String, Value>, problems: &mut Vec<Problem>) -> Vec<String> {
+    const NAME: &str = "tests_may_change";
+    let Some(given) = members.remove(NAME).filter(|given| !given.is_null()) else {
+        return Vec::new();
+    };
+    serde_json::from_value(given).unwrap_or_else(|_| {
+        problems.push(Problem::new(NAME, "not a list of patterns such as `[\"tests/api/**\"]`"));
+        Vec::new()
+    })
+}
+
+/// The rule of the flag applies, so that a plan cannot set what a person could not type.
+fn max_iterations(members: &mut Map<String, Value>, problems: &mut Vec<Problem>) -> Option<u32> {
+    let given = match members.remove("max_iterations")? {
+        Value::Null => return None,
+        Value::Number(number) => number.to_string(),
+        other => other.to_string(),
+    };
+    match LimitFlag::MaxIterations.parse(&given) {
+        Some(number) => u32::try_from(number).ok(),
+        None => {
+            let most = LimitFlag::MaxIterations.most();
+            let what = format!("not a whole number from 1 to {most}, but `{given}`");
+            problems.push(Problem::new("max_iterations", what));
+            None
+        }
+    }
+}
+
+/// Members that the state does not know. The state's other members (`phase`, `iteration`,
+/// `completion` …) are written by the loop: a plan that contains them, like a copy of a state file,
+/// does not set them.
+fn unknown(members: Map<String, Value>) -> Extra {
+    members.into_iter().filter(|(name, _)| !is_of_state(name)).collect()
+}
+
+/// Asks the state itself. A list of its names would miss the next one, and a member that counts as
+/// unknown here is written beside the state's own members and read back as one of them.
+fn is_of_state(name: &str) -> bool {
+    let alone = Map::from_iter([(name.to_owned(), Value::Null)]);
+    match serde_json::from_value::<LoopState>(Value::Object(alone)) {
+        Ok(state) => !state.extra.contains_key(name),
+        // Only a member that the state knows can have a type that it refuses.
+        Err(_) => true,
+    }
+}
+
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod adopted_tests {
+    use super::*;
+    use crate::state::{LoopError, TaskStatus};
+    use serde_json::json;
+
+    fn read(value: serde_json::Value) -> Result<LoopState, Vec<String>> {
+        let state = serde_json::from_value(value).unwrap();
+        adopted(state).map_err(|problems| problems.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn status_words_of_real_loops_are_read() {
+        for (word, status) in [
+            ("completed", TaskStatus::Done),
+            ("Done", TaskStatus::Done),
+            ("COMPLETE", TaskStatus::Done),
+            // No worker is active on it any more.
+            ("in-progress", TaskStatus::Pending),
+            ("In Progress", TaskStatus::Pending),
+            ("not_started", TaskStatus::Pending),
+            ("todo", TaskStatus::Pending),
+            ("FAILED", TaskStatus::Failed),
+            ("on hold", TaskStatus::Blocked),
+        ] {
+            let state = read(json!({"task_graph": [{"id": "T-1", "name": "n", "status": word}]}));
+            assert_eq!(state.unwrap().task_graph[0].status, status, "{word}");
+        }
+        let refused = read(json!({"task_graph": [{"id": "T-1", "status": "blau"}]})).unwrap_err();
+        assert_eq!(
+            refused,
+            ["T-1.status: `blau` is not a status; write `pending` or `done`, or omit it"]
+        );
+    }
+
+    #[test]
+    fn nothing_in_the_file_is_evidence() {
+        let state = read(json!({"acceptance_criteria": [{
+            "id": "AC-1", "description": "d", "verification_command": "cargo test",
+            "verified": true, "tests_expected": 0, "held_on": "x",
+            "receipt": {"command": "cargo test", "passed": true, "tree_after": "x", "tree_before": "x"},
+        }]}))
+        .unwrap();
+        let criterion = &state.acceptance_criteria[0];
+        assert!(!criterion.verified && criterion.receipt.is_none(), "{criterion:?}");
+        assert_eq!((criterion.tests_expected, &criterion.held_on), (None, &None));
+    }
+
+    #[test]
+    fn a_criterion_that_proves_nothing_is_named() {
+        for command in ["", " ", "true", "echo ok", "npm test || true"] {
+            let refused = read(json!({"acceptance_criteria": [{
+                "id": "AC-1", "description": "d", "verification_command": command, "verified": true,
+            }]}));
+            let problems = refused.unwrap_err();
+            assert!(problems[0].starts_with("AC-1.verification_command: "), "{problems:?}");
+        }
+    }
+
+    #[test]
+    fn errors_are_read_as_text_and_as_objects() {
+        let errors = json!(["tsc failed", {"at": "2026-01-02T03:04:05Z", "message": "stalled"}]);
+        let created = "2026-01-02T03:00:00Z";
+        let state = read(json!({ "errors": errors, "created_at": created })).unwrap();
+        let dated = |error: &LoopError| format!("{} {}", error.at, error.message);
+        let errors: Vec<_> = state.errors.iter().map(dated).collect();
+        assert_eq!(errors, ["2026-01-02T03:00:00Z tsc failed", "2026-01-02T03:04:05Z stalled"]);
+    }
+}

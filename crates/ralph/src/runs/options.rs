@@ -11,7 +11,7 @@ use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::build;
 use ralph_core::project::bounds::Bounds;
 use ralph_core::protocol::client_version::ClientFeature;
-use ralph_core::protocol::permission::{Need, arguments};
+use ralph_core::protocol::permission::{self, Need};
 use ralph_core::protocol::plugins::ListedPlugins;
 use ralph_core::protocol::sandbox::{self, SandboxReach, unavailable};
 use ralph_core::state::{LoopState, PauseCause};
@@ -226,7 +226,7 @@ impl ClientOptions {
     fn preflight(&self, here: &Here, kind: &str, needs: &[Need]) -> Result<(Preflight, bool)> {
         let args: Vec<String> =
             self.args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
-        let own = arguments::read(&args);
+        let own = permission::read(&args);
         let mode = own.mode.or_else(|| self.permission_mode(here));
         let of_sandbox = self.sandbox(here).map(|_| sandbox::RULE.to_owned());
         let allowed = [own.allow, handover(kind), of_sandbox.into_iter().collect()].concat();

@@ -103,7 +103,7 @@ fn a_path_is_found_however_many_are_asked_about() {
     let tasks = graph(&text);
     let mut pairs: Vec<(usize, usize)> = (0..5_999).map(|n| (n, 5_999)).collect();
     pairs.extend((0..5_999).map(|n| (n, 6_000)));
-    let found = paths::between(&tasks, &pairs);
+    let found = between(&tasks, &pairs);
     assert!(found[..5_999].iter().all(|leads| *leads));
     assert!(!found[5_999..].iter().any(|leads| *leads));
 }
