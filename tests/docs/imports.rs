@@ -87,7 +87,10 @@ fn imports(source: &Path) -> Vec<Import> {
         }
         let top = file.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs");
         let text = fs::read_to_string(&path).unwrap();
-        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        let is_inline =
+            |at: usize| text[at..].lines().nth(1).is_some_and(|line| line.ends_with('{'));
+        let mut tests = text.match_indices("#[cfg(test)]\nmod ").map(|(at, _)| at);
+        let text = &text[..tests.find(|at| is_inline(*at)).unwrap_or(text.len())];
         for (at, _) in text.match_indices("crate::") {
             let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
             let shown = text[line..].lines().next().unwrap_or_default().trim();
