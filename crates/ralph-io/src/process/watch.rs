@@ -3,6 +3,7 @@
 //! Linux reports them through inotify. Elsewhere the watch looks again at short intervals: the calls
 //! of macOS need a descriptor for each file, and `unsafe`.
 
+#[cfg(target_os = "linux")]
 mod inotify;
 
 #[cfg(target_os = "linux")]
@@ -18,8 +19,6 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-#[cfg(target_os = "linux")]
 
 /// Why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
