@@ -23,7 +23,7 @@ const NEVER_ONE: &[(&str, &str, &str)] = &[
     ("python/format.rs", "{} names", "a verb"),
     ("loop_prompt.rs", "{n} stops", "another arm has one"),
     ("facts/git.rs", "{count} stashes", "another arm has one"),
-    ("state/work.rs", "{total} tasks", "another arm has one"),
+    ("state/tasks.rs", "{total} tasks", "another arm has one"),
     ("progress.rs", "{idle} turns", "another arm has one"),
     ("progress.rs", "{n} times", "another branch has one"),
     ("progress.rs", "{n} stops", "another branch has one"),

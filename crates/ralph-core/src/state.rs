@@ -3,38 +3,38 @@
 //! Unknown fields are kept and written back at every level where a user or a newer version may have
 //! added one. A file with a newer `schema_version` is never rewritten; the store checks that.
 
-mod course;
 mod modes;
-mod place;
+mod progress;
 mod proof;
+mod session;
 pub mod signals;
-mod work;
+mod tasks;
 
 mod words;
 
-pub use course::{
-    Blocked, Ending, LimitFlag, Limits, LoopError, Obeyed, Pause, Progress, Source, Tokens, Usage,
-};
 pub use modes::{
     MAX_REJECTIONS, ModeState, OrchestrationCall, OrchestrationState, PlanDecision, PlanVerdict,
     RalplanState, RefineState,
 };
-pub use place::{
-    Bound, Bounds, BuildRound, ClientProcess, DrivenTurn, Environment, Registration, Worker,
+pub use progress::{
+    Blocked, Ending, LimitFlag, Limits, LoopError, Obeyed, Pause, Progress, Source, Tokens, Usage,
 };
 pub use proof::{
     Accepted, Change, Citation, Criterion, CriterionRunner, Finding, Frozen, Green, Judgement,
     Observation, Observed, Outcome, REVIEW_PREFIX, REVIEWED, Receipt, Regression, ReviewLens,
     ReviewPlan, ReviewReceipt, ReviewRound, StartedReviewer,
 };
+pub use session::{
+    Bound, Bounds, BuildRound, ClientProcess, DrivenTurn, Environment, Registration, Worker,
+};
+pub use tasks::{
+    KnownTasks, PlanFile, PlanFormat, PlannedTask, StateText, Task, TaskDigest, TaskList,
+    TaskSummary,
+};
 pub(crate) use words::words;
 pub use words::{
     Completion, DecidedBy, DecisionKind, EndingKind, EndingTone, Mode, PauseCause, Phase,
     PlanPhase, Signal, StartedBy, TaskStatus, WorkerStanding,
-};
-pub use work::{
-    KnownTasks, PlanFile, PlanFormat, PlannedTask, StateText, Task, TaskDigest, TaskList,
-    TaskSummary,
 };
 
 use jiff::Timestamp;
@@ -355,7 +355,7 @@ impl LoopState {
         known: impl FnOnce() -> Option<KnownTasks>,
         now: Timestamp,
     ) -> serde_json::Result<LoopState> {
-        work::of_text(document, known, now)
+        tasks::of_text(document, known, now)
     }
 
     /// Completed and maximum iterations, for people: `3/25`.
