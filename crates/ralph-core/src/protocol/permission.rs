@@ -263,7 +263,7 @@ pub struct PermissionArguments {
 }
 
 /// Reads the arguments. The client has more options, and none of those changes a permission.
-pub fn read(args: &[String]) -> PermissionArguments {
+pub fn from_arguments(args: &[String]) -> PermissionArguments {
     let mut found = PermissionArguments::default();
     let mut takes = Takes::Nothing;
     for arg in args {
@@ -469,7 +469,7 @@ mod arguments_tests {
 
     fn found(args: &[&str]) -> (Option<String>, Vec<String>, bool) {
         let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
-        let PermissionArguments { mode, allow, is_elsewhere } = read(&args);
+        let PermissionArguments { mode, allow, is_elsewhere } = from_arguments(&args);
         (mode, allow, is_elsewhere)
     }
 

@@ -226,7 +226,7 @@ impl ClientOptions {
     fn preflight(&self, here: &Here, kind: &str, needs: &[Need]) -> Result<(Preflight, bool)> {
         let args: Vec<String> =
             self.args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
-        let own = permission::read(&args);
+        let own = permission::from_arguments(&args);
         let mode = own.mode.or_else(|| self.permission_mode(here));
         let of_sandbox = self.sandbox(here).map(|_| sandbox::RULE.to_owned());
         let allowed = [own.allow, handover(kind), of_sandbox.into_iter().collect()].concat();
