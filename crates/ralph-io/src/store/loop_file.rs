@@ -28,9 +28,8 @@ pub struct LoopFile {
 
 /// A state that was read.
 #[derive(Debug, Clone)]
-pub struct Loaded<S = LoopState> {
-    /// The state, or a partial view of it.
-    pub state: S,
+pub struct Loaded {
+    pub state: LoopState,
     /// What was wrong with the file, if the state is the last good copy.
     pub warning: Option<String>,
     /// The bytes of the file.
@@ -62,7 +61,7 @@ impl LoopFile {
     // Otherwise callers that seldom come here would make room for a whole state on their stack.
     #[inline(never)]
     pub fn read(&self) -> Result<Option<Loaded>> {
-        let loaded: Option<Loaded> = self.view()?;
+        let loaded = self.view()?;
         if loaded.as_ref().is_some_and(|loaded| loaded.state.bounds.is_some()) {
             // Whatever this process asks git from now on, it may ask for this loop.
             git::keep_within_bounds();
@@ -70,7 +69,7 @@ impl LoopFile {
         Ok(loaded)
     }
 
-    /// As `read`, for any view of the document.
+    /// As `read`, for a caller that asks git nothing for the loop.
     ///
     /// A writer overwrites the older copy in place and then exchanges the names, so a slow reader
     /// may still be reading the file that is overwritten. A file that was replaced during reading,
@@ -444,6 +443,31 @@ mod tests {
         assert_eq!((iterate(&file), iterate(&file)), (1, 2));
         let copy = LoopFile::at(file.last_good()).read().unwrap().unwrap();
         assert_eq!(copy.state.iteration, 1);
+    }
+
+    /// Two registrations answer one event side by side.
+    #[test]
+    fn whoever_reads_that_a_loop_runs_again_compares_with_what_it_goes_on_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let (project, place) = (folder.path().join("p"), folder.path().join("ralph/loops/L"));
+        std::fs::create_dir_all(project.join(".claude")).unwrap();
+        std::fs::create_dir_all(&place).unwrap();
+        let file = LoopFile::at(place.join("state.json"));
+        let project_root = project.display().to_string();
+        let state = LoopState { loop_id: "L".to_owned(), project_root, ..LoopState::default() };
+        file.create(&LoopState { phase: Phase::Paused, ..state }).unwrap();
+        for n in 0..50 {
+            std::fs::write(project.join(".claude/ralph.toml"), format!("# {n}")).unwrap();
+            std::thread::scope(|scope| {
+                let other = scope.spawn(|| {
+                    while !file.read().unwrap().unwrap().state.is_running() {}
+                    watched::changes(&file)
+                });
+                file.update(|state| state.phase = Phase::Implementation).unwrap();
+                assert_eq!(other.join().unwrap(), <[String; 0]>::default(), "{n}");
+            });
+            file.update(|state| state.phase = Phase::Paused).unwrap();
+        }
     }
 
     #[test]
