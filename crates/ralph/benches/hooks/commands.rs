@@ -50,6 +50,6 @@ fn verify(plan: &mut Plan, shop: &Workshop) -> anyhow::Result<()> {
     let holds = Expected::Says(&["AC-2"]);
     let verify = plan.case(Case { before, pace, ..quick("ralph verify", run, holds) });
     let bare = plan.case(Case { pace, ..quick("the two commands", bare, Expected::Silence) });
-    plan.row("ralph verify, two criteria", Some(verify), Some(bare), Bar::ExtraMsAtMost(100.0));
+    plan.row("ralph verify, two criteria", Some(verify), Some(bare), Bar::AtMostAndMs(1.05, 20.0));
     Ok(())
 }

@@ -27,14 +27,14 @@ const STATUS: [&str; 8] = [
 const TELLS: Expected = Expected::Says(&["additionalContext"]);
 
 pub(crate) fn add(plan: &mut Plan, shop: &Workshop) -> anyhow::Result<()> {
-    for files in [200, 20_000] {
+    for (files, bar) in [(200, Bar::AtMost(1.5)), (20_000, Bar::AtMost(1.15))] {
         let repo = shop.repo(Shape::of(files, 10).with_packages(files))?;
-        rows(plan, shop, &repo, files);
+        rows(plan, shop, &repo, files, bar);
     }
     Ok(())
 }
 
-fn rows(plan: &mut Plan, shop: &Workshop, repo: &Rc<Repo>, files: usize) {
+fn rows(plan: &mut Plan, shop: &Workshop, repo: &Rc<Repo>, files: usize, bar: Bar) {
     let pace = Pace::Fourth;
     let name = format!("session context, {files} files");
     let payload = || payloads::session_start(&repo.path);
@@ -42,7 +42,7 @@ fn rows(plan: &mut Plan, shop: &Workshop, repo: &Rc<Repo>, files: usize) {
     let hook = hook.map(|call| plan.case(Case { pace, ..quick(&name, call, TELLS) }));
     let git = stops::git(&shop.idle, repo, &STATUS);
     let git = plan.case(Case { pace, ..quick("git status", git, Expected::Success) });
-    plan.row(&name, hook, Some(git), Bar::AtMostAndMs(1.5, 1.0));
+    plan.row(&name, hook, Some(git), bar);
 
     let Some(bash) = machine::on_path("bash").filter(|_| machine::on_path("jq").is_some()) else {
         return;
