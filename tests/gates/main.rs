@@ -43,11 +43,11 @@ fn hooks_link_no_detection_of_the_processor() {
 }
 
 #[test]
-fn a_release_has_no_switch_of_the_tests() {
+fn a_release_has_neither_the_portable_forms_nor_the_switch_of_the_tests() {
     each(&HOOKS, "the switch of the tests", |scene, hook| {
         scene.is_static()?;
         let bytes = std::fs::read(scene.executable(hook)?).expect("it was just built");
-        for text in ["RALPH_TEST_PORTABLE", "RALPH_TEST_NO_OVERLAY"] {
+        for text in ["RALPH_TEST_PORTABLE", "RALPH_TEST_NO_OVERLAY", "/bin/ps"] {
             let is_there = bytes.windows(text.len()).any(|part| part == text.as_bytes());
             assert!(!is_there, "{hook} contains `{text}`");
         }

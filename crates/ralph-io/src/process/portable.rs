@@ -4,6 +4,7 @@
 //! the portable forms are tested on Linux too, with the same executables.
 
 /// True where the portable forms are used: on every system but Linux, and if a test asks for them.
+#[inline]
 pub fn is_used() -> bool {
     cfg!(not(target_os = "linux")) || is_tested()
 }
@@ -17,7 +18,8 @@ pub fn is_tested() -> bool {
     *ASKED.get_or_init(|| std::env::var_os("RALPH_TEST_PORTABLE").is_some_and(|it| it == "1"))
 }
 
-/// A release has no switch.
+/// A release has no switch. Inlined, so that nothing refers to the other form, which the linker then leaves out.
+#[inline]
 #[cfg(not(debug_assertions))]
 pub const fn is_tested() -> bool {
     false
