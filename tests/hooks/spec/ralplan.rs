@@ -79,7 +79,7 @@ fn a_state_file_is_taken_up_and_one_with_a_placeholder_for_its_time_is_refused()
     let world = World::new();
     world.write(".omc/ralplan-state.json", &text);
     let said = world.type_command("ralplan", "").kept_from_model();
-    assert!(said.contains("`started_at`: "), "{said}");
+    assert!(said.contains("`started_at` is not a time such as 20"), "{said}");
     assert!(!world.has_entry());
 
     world.write(

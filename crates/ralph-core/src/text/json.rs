@@ -8,14 +8,10 @@ use serde_json::Value;
 /// # Errors
 /// Which member has another type, and what was expected: "`history[0].changes`: invalid type: …".
 pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, String> {
-    serde_path_to_error::deserialize(value).map_err(
-        |mistake: serde_path_to_error::Error<serde_json::Error>| match mistake
-            .path()
-            .to_string()
-            .as_str()
-        {
+    serde_path_to_error::deserialize::<_, T>(value).map_err(|mistake| {
+        match mistake.path().to_string().as_str() {
             "." => mistake.inner().to_string(),
             path => format!("`{path}`: {}", mistake.inner()),
-        },
-    )
+        }
+    })
 }

@@ -86,7 +86,7 @@ struct ForeignState {
     mode: Option<String>,
     current_phase: PlanPhase,
     task_description: String,
-    started_at: Option<Timestamp>,
+    started_at: Option<String>,
     iteration: u32,
     max_iterations: Option<u32>,
     plan_path: String,
@@ -104,11 +104,15 @@ pub fn read(text: &str, now: Timestamp) -> Result<ImportedState, String> {
         return Err("the document is not a JSON object".to_owned());
     }
     let found: ForeignState = json::read(value)?;
+    let started_at = found.started_at.map(|text| text.parse());
+    let started_at = started_at
+        .transpose()
+        .map_err(|_| "`started_at` is not a time such as 2026-01-31T23:59:59Z".to_owned())?;
     let mode = found.mode.unwrap_or_else(|| "ralplan".to_owned());
     let (phase, active) = (found.current_phase, found.active.unwrap_or(true));
     let mut plan = RalplanState {
         task: found.task_description,
-        started_at: found.started_at.unwrap_or(now),
+        started_at: started_at.unwrap_or(now),
         iteration: found.iteration,
         max_iterations: found.max_iterations.unwrap_or(MAX_REJECTIONS),
         plan_path: found.plan_path,
