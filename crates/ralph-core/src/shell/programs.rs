@@ -42,7 +42,9 @@ fn named(simple: &Simple) -> Vec<String> {
     let inner = behind_wrappers(program);
     let is_passed_on = inner.len() < program.len();
     let may_change_names = |word: &Word| {
-        word.text.starts_with("PATH") || is_passed_on && ["-i", "-u"].contains(&word.text.as_str())
+        let text = word.text.as_str();
+        let sets_path = text.starts_with("PATH=") || text.starts_with("PATH+=");
+        sets_path || is_passed_on && ["-i", "-u"].contains(&text)
     };
     if simple.words.iter().any(may_change_names) {
         return Vec::new();
@@ -159,6 +161,7 @@ mod tests {
         check("PATH+=:bin; check", &[]);
         check("env PATH=bin check", &[]);
         check("env -i check", &[]);
+        check("grep -q PATH a", &["grep"]);
         check("eval \"$(direnv export bash)\" && check", &[]);
     }
 }

@@ -290,6 +290,12 @@ impl PauseCause {
                 | PauseCause::Crashed
         )
     }
+
+    /// True for what somebody other than the user has brought about, who may have changed more: nothing of the loop is
+    /// settled until the user has read of it.
+    pub fn is_alarm(&self) -> bool {
+        matches!(self, PauseCause::Tampered | PauseCause::Mod)
+    }
 }
 
 words! {

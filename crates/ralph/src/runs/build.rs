@@ -28,7 +28,7 @@ use crate::runs::worker::RoundOrder;
 use anyhow::Result;
 use events::Answer;
 use ralph_core::modes::build::{self as rules, ENDED, NextBuildStep, RoundFacts};
-use ralph_core::state::{EndingKind, LoopState, Pause, PauseCause, PlanFile, TaskStatus};
+use ralph_core::state::{EndingKind, LoopState, PauseCause, PlanFile, TaskStatus};
 use ralph_core::text::truncate::bounded;
 use ralph_core::views::messages;
 use ralph_hooks::{delegate, signals};
@@ -396,10 +396,7 @@ impl<'a> Owner<'a> for Builder<'a> {
         };
         let mut noted = format!("{}{kept}", ended.told);
         let pause = ended.state.as_ref().and_then(|state| state.pause.clone());
-        let is_alarm =
-            |pause: &Pause| matches!(pause.cause, PauseCause::Tampered | PauseCause::Mod);
-        if let Some(pause) = pause.filter(|pause| is_turn && is_alarm(pause)) {
-            // Nothing is settled until the user has read of it: who changed what holds the loop may have changed more.
+        if let Some(pause) = pause.filter(|pause| is_turn && pause.cause.is_alarm()) {
             ended.told = format!("paused: {}", pause.detail);
             self.runner.stop(RunEnd::rest(pause.cause, &pause.detail, Exit::No));
         } else if let (true, RoundOutcome::Finished { result, .. }) =
