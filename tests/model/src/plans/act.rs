@@ -93,7 +93,7 @@ pub(super) const OTHERS: [(&str, &str, Does); 31] = [
     ("Edit", "/project/.omc/plans/../../src/a.rs", Does::Changes),
     ("NotebookEdit", "/project/a.ipynb", Does::Changes),
     ("Write", "/project/.omc/ralplan-state.json", Does::Changes),
-    ("Bash", "git log --oneline", Does::Reads),
+    ("Bash", "grep -rn TODO src", Does::Reads),
     ("Bash", "cat .omc/plans/a.md | head -5", Does::Reads),
     ("Bash", "ralph ralplan status", Does::Reads),
     ("Bash", "git checkout -b x", Does::Changes),
