@@ -1,6 +1,7 @@
 //! `ralph start`: from a terminal, and from inside a session where the model types.
 
 use crate::world::{World, start};
+use ralph_test_support::place_executable;
 use serde_json::json;
 
 const PLANNED: &str = "\
@@ -230,12 +231,7 @@ fn a_loop_that_nothing_would_enforce_does_not_start() {
     let alone = world.path("alone");
     std::fs::create_dir(&alone).unwrap();
     let copy = alone.join("ralph");
-    let original = env!("CARGO_BIN_EXE_ralph");
-    // Not copied where it can be linked: a file that was open for writing when another thread
-    // started a process cannot be run.
-    std::fs::hard_link(original, &copy)
-        .or_else(|_| std::fs::copy(original, &copy).map(drop))
-        .unwrap();
+    place_executable(env!("CARGO_BIN_EXE_ralph").as_ref(), &copy);
     std::fs::remove_file(world.path("bin/ralph-stop-hook")).unwrap();
     let mut command = world.command(&copy, "S");
     let printed = world.finish(start(command.args(["start", "--session", "S", "-"])), "x");

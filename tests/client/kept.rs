@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
 use ralph_test_support::fake_api::{ApiRequest, Script, ScriptedTurn};
+use ralph_test_support::place_executable;
 use serde_json::Value;
 
 use crate::support::{World, executables};
@@ -42,11 +43,7 @@ pub(crate) fn installed_from(world: &World, folder: &str) -> PathBuf {
 pub(crate) fn copy_executables(folder: &Path) {
     fs::create_dir_all(folder).unwrap();
     for name in HOOK_EXECUTABLES.into_iter().chain([COMMAND_LINE]) {
-        // Linked where that can be: a copy is busy while another thread starts a process.
-        let (original, place) = (executables().join(name), folder.join(name));
-        fs::hard_link(&original, &place)
-            .or_else(|_| fs::copy(&original, &place).map(drop))
-            .unwrap();
+        place_executable(&executables().join(name), &folder.join(name));
     }
 }
 

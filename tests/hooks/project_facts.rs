@@ -1,6 +1,7 @@
 //! What a session hears about its project when it begins.
 
 use crate::world::{Ran, World, executable, run};
+use ralph_test_support::copy_executable;
 use serde_json::json;
 use std::fs;
 use std::process::Command;
@@ -161,7 +162,7 @@ fn after_clear_the_person_still_reads_where_the_loop_stands() {
 fn they_need_no_other_executable_of_ralph() {
     let world = world();
     let alone = world.root().join("alone");
-    fs::copy(executable("ralph-session-context"), &alone).unwrap();
+    copy_executable(executable("ralph-session-context").as_ref(), &alone);
     let mut command = Command::new(&alone);
     command.arg("settings").env_clear().envs(&world.env).current_dir(&world.cwd);
     let payload = world.payload("SessionStart", json!({"source": "startup"})).to_string();

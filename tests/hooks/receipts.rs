@@ -1,6 +1,7 @@
 //! Completion is evidence: the token is a request, and receipts decide.
 
 use crate::world::{Ran, World};
+use ralph_test_support::place_executable;
 use serde_json::{Value, json};
 use std::fs;
 
@@ -384,11 +385,7 @@ fn without_the_neighbour_nothing_is_proven_and_the_loop_goes_on() {
     let alone = world.root().join("alone");
     fs::create_dir(&alone).unwrap();
     let hook = alone.join("ralph-stop-hook");
-    // A copy could not be started while a neighbouring test's child, forked meanwhile, holds it open.
-    let original = crate::world::executable("ralph-stop-hook");
-    if fs::hard_link(original, &hook).is_err() {
-        fs::copy(original, &hook).unwrap();
-    }
+    place_executable(crate::world::executable("ralph-stop-hook").as_ref(), &hook);
     let payload = world.payload("Stop", json!({"last_assistant_message": TOKEN}));
     let command = world.wrapped(&[hook.to_str().unwrap()]);
     let ran = crate::world::run(command, "ralph-stop-hook", payload.to_string().as_bytes());

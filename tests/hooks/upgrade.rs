@@ -6,6 +6,7 @@
 use crate::world::World;
 use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
 use ralph_core::state::SCHEMA_VERSION;
+use ralph_test_support::copy_executable;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -251,7 +252,7 @@ fn put_executables(folder: &Path) {
     fs::create_dir_all(folder).unwrap();
     for name in HOOK_EXECUTABLES.into_iter().chain([COMMAND_LINE]) {
         let new = folder.join(format!(".{name}.new"));
-        fs::copy(crate::executables::executables().join(name), &new).unwrap();
+        copy_executable(&crate::executables::executables().join(name), &new);
         fs::rename(&new, folder.join(name)).unwrap();
     }
 }

@@ -1,5 +1,6 @@
 //! A private home, a folder of executables and a client: nothing reads the developer's machine.
 
+use ralph_test_support::place_executable;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -48,9 +49,7 @@ impl World {
     pub(crate) fn put_ralph(&self, folder: &str) {
         fs::create_dir_all(self.path(folder)).unwrap();
         let place = self.path(folder).join("ralph");
-        if fs::hard_link(env!("CARGO_BIN_EXE_ralph"), &place).is_err() {
-            fs::copy(env!("CARGO_BIN_EXE_ralph"), &place).unwrap();
-        }
+        place_executable(env!("CARGO_BIN_EXE_ralph").as_ref(), &place);
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

@@ -4,6 +4,7 @@
 //! the person, who was there before.
 
 use crate::world::{World, executable};
+use ralph_test_support::copy_executable;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -34,14 +35,14 @@ impl Player {
         let folder = world.root().join("player");
         fs::create_dir(&folder).unwrap();
         let client = folder.join("claude");
-        fs::copy(fs::canonicalize("/bin/bash").unwrap(), &client).unwrap();
+        copy_executable(&fs::canonicalize("/bin/bash").unwrap(), &client);
         let mut command = Command::new(&client);
         command.args(["-c", PLAYER]).env_clear().envs(&world.env).env("PATH", path());
         command
             .env("BIN", bin())
             .env("AI_AGENT", "claude-code_2-1-328_x")
             .current_dir(world.project());
-        let mut child = spawn(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         Player {
             scripts: child.stdin.take().unwrap(),
             ends: BufReader::new(child.stdout.take().unwrap()),
@@ -84,20 +85,6 @@ fn comes(mut is_there: impl FnMut() -> bool) -> bool {
         std::thread::sleep(Duration::from_millis(5));
     }
     true
-}
-
-/// A file that was just written is busy while another thread starts a process.
-fn spawn(command: &mut Command) -> Child {
-    let until = Instant::now() + PATIENCE;
-    loop {
-        match command.spawn() {
-            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
-                assert!(Instant::now() < until);
-                std::thread::yield_now();
-            }
-            started => return started.unwrap(),
-        }
-    }
 }
 
 fn bin() -> PathBuf {

@@ -4,6 +4,7 @@
 //! Every tool that is not known carries the same path in every shape.
 
 use crate::world::{Ran, World, executable, run};
+use ralph_test_support::copy_executable;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -30,7 +31,7 @@ impl Scene {
         world.set("CLAUDE_CONFIG_DIR", &root.join("home/.claude").display().to_string());
         let bin = root.join("home/.local/bin");
         for name in ["ralph-pre-tool-use", "ralph-user-prompt", "ralph"] {
-            fs::copy(executable(name), bin.join(name)).unwrap();
+            copy_executable(executable(name).as_ref(), &bin.join(name));
         }
         for (path, text) in [
             ("home/.claude/settings.json", "{}\n"),

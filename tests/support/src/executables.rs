@@ -70,11 +70,27 @@ fn link_all(executables: &[PathBuf]) -> PathBuf {
     fs::create_dir_all(&folder).expect("the target folder is writable");
     for executable in executables {
         let link = folder.join(executable.file_name().expect("an executable has a name"));
-        fs::hard_link(executable, &link)
-            .or_else(|_| fs::copy(executable, &link).map(drop))
-            .expect("an executable can be linked");
+        place_executable(executable, &link);
     }
     folder
+}
+
+/// Puts an executable there: a link where that can be, else a copy.
+pub fn place_executable(executable: &Path, place: &Path) {
+    if fs::hard_link(executable, place).is_err() {
+        copy_executable(executable, place);
+    }
+}
+
+/// Copies an executable by a process of its own. What this process had open for writing could not be started ("Text file
+/// busy") while a child that another thread was starting at that moment holds it open too.
+pub fn copy_executable(executable: &Path, place: &Path) {
+    let copied = Command::new("cp").arg(executable).arg(place).status();
+    assert!(
+        copied.is_ok_and(|status| status.success()),
+        "{} cannot be copied",
+        executable.display()
+    );
 }
 
 fn remove_those_of_ended_runs(parent: &Path) {

@@ -28,7 +28,7 @@ pub mod timeless;
 mod world;
 
 pub use client::{CLIENT_VARIABLE, Client, ClientRun};
-pub use executables::{BIN_DIR_VARIABLE, executables};
+pub use executables::{BIN_DIR_VARIABLE, copy_executable, executables, place_executable};
 pub use portable::portable;
 pub use probe::Probe;
 pub use run::Run;
