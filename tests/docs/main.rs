@@ -8,6 +8,7 @@ use ralph_test_support::{executables, planning, session as world};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 mod clients;
 mod commands;
@@ -331,6 +332,30 @@ fn the_worker_works_in_a_worktree_and_reports_in_the_fixed_form() {
     for (line, head) in report.iter().zip(heads) {
         assert!(line.starts_with(head), "`{line}` does not start with `{head}`");
     }
+}
+
+#[test]
+fn a_hook_is_tried_by_hand_as_the_contributors_are_told() {
+    let guide = read(&root().join("CONTRIBUTING.md"));
+    let (_, section) = guide.split_once("## Try a hook by hand\n").unwrap();
+    let lines = section.split("```").nth(1).unwrap().strip_prefix("sh\n").unwrap();
+    if Command::new("jq").arg("--version").output().is_err() {
+        return eprintln!("SKIPPED: could not start `jq`");
+    }
+    // What is under test was built already.
+    let (_, lines) = lines.split_once("cargo build --workspace --locked\n").unwrap();
+    let lines = lines.replace("$PWD/target/debug", executables().to_str().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let mut shell = Command::new("bash");
+    shell.args(["-euo", "pipefail", "-c", &lines]).current_dir(root()).env_clear();
+    shell.env("PATH", std::env::var_os("PATH").unwrap());
+    let ran = shell.env("HOME", folder.path()).env("TMPDIR", folder.path()).output().unwrap();
+    let printed = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{printed}{}", String::from_utf8_lossy(&ran.stderr));
+    check_contains(
+        &printed,
+        &["{\"decision\":\"block\"", "next turn at 1/25", "1 decision made again, 0 differ"],
+    );
 }
 
 #[test]
