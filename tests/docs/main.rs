@@ -13,7 +13,6 @@ use std::process::Command;
 mod clients;
 mod commands;
 mod comparison;
-mod counts;
 mod front_matter;
 mod guide;
 mod guides;
