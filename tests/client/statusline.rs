@@ -14,7 +14,7 @@ fn the_clients_status_line_says_where_the_loop_stands() {
     // What a person had there shows the model's name, from the same input.
     let own = r#"sed 's/.*"display_name":"\([^"]*\)".*/<\1>/'"#;
     world.settings(json!({"statusLine": {"type": "command", "command": own}}));
-    world.ralph(&["install", "--statusline"]).exits(0);
+    world.ralph(&["install", "--with", "statusline"]).exits(0);
     let gate = Gate::new();
     let script = Script::new()
         .turn(ScriptedTurn::bash("echo work > one"))

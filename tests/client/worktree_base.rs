@@ -63,7 +63,7 @@ fn a_worker_sees_local_commits_once_it_may_begin_from_head() {
     let world = ahead_of_its_remote("main");
     doctor_says(&world, "`origin/main` lacks 1 commit of yours");
     check_files(&world, "README.md");
-    world.ralph(&["install", "--worker-base", "head"]).exits(0);
+    world.ralph(&["install", "--with", "worker-base"]).exits(0);
     doctor_says(&world, "ok    worker base: ");
     check_files(&world, "README.md committed");
     world.ralph(&["uninstall"]).exits(0);

@@ -52,19 +52,17 @@ fn of_the_sandboxes_exceptions_only_the_one_that_ralph_wrote_is_taken_away() {
 
 #[test]
 fn the_status_line_is_ones_own_again_also_where_others_changed_the_file_since() {
-    let own = r#""statusLine": {"command": "say \u0041", "type": "command", "padding": 0}"#;
-    let world = World::new().with_settings(&format!("{{{own}}}"));
-    world.ralph(&["install", "--statusline"]).exit(0).says("set the status line: ");
+    let own = json!({"command": "say \"A\"", "type": "command", "padding": 0});
+    let world = World::new().with_settings(&json!({"statusLine": own}).to_string());
+    world.ralph(&["install", "--with", "statusline"]).exit(0).says("set the status line: ");
     let text = world.read("home/.claude/settings.json");
-    assert!(
-        text.contains(r#"/bin/ralph statusline --with 'say A'", "refreshInterval": 5, "type""#),
-        "{text}"
-    );
+    assert!(text.contains(r#"/bin/ralph statusline --with 'say \"A\"'""#), "{text}");
+    assert!(text.contains(r#""refreshInterval": 5"#), "{text}");
     world.ralph(&["install"]).exit(0).says("already registered, nothing to change");
     world.write("home/.claude/settings.json", &text.replacen('{', "{\"theme\": \"dark\", ", 1));
     world.ralph(&["uninstall"]).exit(0).says("restore your status line");
-    let left = world.read("home/.claude/settings.json");
-    assert!(left.contains(own) && left.contains("\"theme\": \"dark\""), "{left}");
+    let left: Value = serde_json::from_str(&world.read("home/.claude/settings.json")).unwrap();
+    assert_eq!(left, json!({"theme": "dark", "statusLine": own}));
 }
 
 #[test]
@@ -75,7 +73,7 @@ fn a_status_line_follows_the_executable_and_one_that_was_replaced_stays() {
         std::os::unix::fs::symlink(world.path("bin").join(hook), world.path("old").join(hook))
             .unwrap();
     }
-    world.run_in("old", &["install", "--statusline"]).exit(0);
+    world.run_in("old", &["install", "--with", "statusline"]).exit(0);
     world.ralph(&["install"]).exit(0).says("set the status line: ");
     let text = world.read("home/.claude/settings.json");
     assert!(text.contains(world.path("bin/ralph statusline").to_str().unwrap()), "{text}");

@@ -3,33 +3,29 @@
 //! Compiled only with `--cfg fuzzing`, which a fuzzer's build sets; the product has no such module.
 
 use crate::command::screen;
-use crate::setup::install::extras::{Extras, WorkerBase};
+use crate::setup::install::extras::{AskedExtras, Extra, Extras};
 use crate::setup::install::merge::{self, Merged};
-use ralph_core::protocol::registration::{Location, settings_hooks};
+use ralph_core::protocol::registration::Location;
 
 /// A settings text with our hooks added, and whether anything changed; `None` if it is refused.
 pub fn put_in(text: &str, cap: Option<u32>) -> Option<(String, bool)> {
-    let wanted = settings_hooks(Location::Folder("/opt/ralph/bin"));
-    merge::put_in(text, &wanted, &extras(cap)).ok().map(with_changed)
+    merged(text, cap).map(|merged| (merged.text, !merged.changes.is_empty()))
 }
 
-/// A settings text without our hooks, and whether anything changed; `None` if it is refused.
-pub fn take_out(text: &str, cap: Option<u32>) -> Option<(String, bool)> {
-    merge::take_out(text, &extras(cap)).ok().map(with_changed)
+/// A settings text without our hooks and those extras that [`put_in`] writes into `before`, and whether
+/// anything changed; `None` if it is refused.
+pub fn take_out(text: &str, before: &str, cap: Option<u32>) -> Option<(String, bool)> {
+    let written = merged(before, cap).map(|merged| merged.extras).unwrap_or_default();
+    let out = merge::take_out(text, &written).ok()?;
+    Some((out.text, !out.changes.is_empty()))
 }
 
-/// With a cap, every extra that can be requested except a status line.
-fn extras(block_cap: Option<u32>) -> Extras {
-    Extras {
-        block_cap,
-        worker_base: block_cap.map(|_| WorkerBase::Head),
-        statusline: None,
-        lets_ralph_out: block_cap.is_some_and(|cap| cap % 2 == 1),
-    }
-}
-
-fn with_changed(merged: Merged) -> (String, bool) {
-    (merged.text, !merged.changes.is_empty())
+/// With a cap, with every extra that can be requested except a status line.
+fn merged(text: &str, block_cap: Option<u32>) -> Option<Merged> {
+    let base = block_cap.map(|_| Extra::WorkerBase);
+    let sandbox = block_cap.filter(|cap| cap % 2 == 1).map(|_| Extra::Sandbox);
+    let asked = AskedExtras { block_cap, named: base.into_iter().chain(sandbox).collect() };
+    merge::put_in(text, Location::Folder("/opt/ralph/bin"), &asked, &Extras::default()).ok()
 }
 
 /// Makes a text safe for a terminal, on one line.

@@ -6,7 +6,6 @@
 
 pub(crate) mod extras;
 pub(crate) mod files;
-mod json_text;
 pub(crate) mod merge;
 pub(crate) mod plugin;
 pub(crate) mod record;
@@ -22,15 +21,13 @@ use crate::setup::doctor::path;
 use crate::setup::places::InstallPaths;
 use crate::setup::tell::tell;
 use anyhow::{Context, Result};
-use extras::{BLOCK_CAP, Extra, Extras, WorkerBase};
+use extras::{AskedExtras, Extra};
 use files::{Fate, ShippedFile};
 use jiff::Zoned;
-use merge::{Merged, SettingsChange};
+use merge::{Merged, REGISTER, SettingsChange};
 use ralph_core::modes::refine::unified;
 use ralph_core::protocol::client_version::ClientFeature;
-use ralph_core::protocol::registration::{HOOK_EXECUTABLES, settings_hooks};
-use ralph_core::protocol::sandbox::EXCLUDED;
-use ralph_core::shell::quoted;
+use ralph_core::protocol::registration::{HOOK_EXECUTABLES, HOOKS};
 use ralph_core::text::hex;
 use ralph_core::text::plural::counted;
 use ralph_io::client::client_settings::ClientSettings;
@@ -56,23 +53,6 @@ pub(crate) struct Args {
     /// Also change a setting of the client
     #[arg(long, value_name = "EXTRA", conflicts_with = "plugin")]
     with: Vec<Extra>,
-    /// The former name of `--with worker-base`
-    #[arg(long, value_name = "head", conflicts_with = "plugin", hide = true)]
-    worker_base: Option<WorkerBase>,
-    /// The former name of `--with statusline`
-    #[arg(long, hide = true)]
-    statusline: bool,
-}
-
-impl Args {
-    fn wants(&self, extra: Extra) -> bool {
-        self.with.contains(&extra)
-            || match extra {
-                Extra::Statusline => self.statusline,
-                Extra::WorkerBase => self.worker_base.is_some(),
-                Extra::Sandbox => false,
-            }
-    }
 }
 
 /// What was found, and what to do about it.
@@ -81,8 +61,6 @@ struct InstallPlan {
     settings: TextFile,
     merged: Merged,
     before: Option<String>,
-    /// The extras that belong to Ralph after the installation.
-    extras: Extras,
     /// The user's own value of the workers' base, which is kept although Ralph was asked to set
     /// one.
     kept_base: Option<Value>,
@@ -115,19 +93,23 @@ fn install(args: &Args, may_ask: MayAsk) -> Result<Exit> {
     }
     let scope = scope::resolve(&args.scope, &places)?;
     let record = InstallRecord::read(places.ralph.root())?;
-    let here = scope.project.clone().unwrap_or_else(|| places.current.clone());
+    let here = scope.args.project.clone().unwrap_or_else(|| places.current.clone());
     let keeps_ralph_in = ClientSettings::of(&here).sandbox_lets_ralph_out() == Some(false);
     let may_ask = keeps_ralph_in && !args.dry_run && may_ask == MayAsk::Yes;
-    let too_old = match args.wants(Extra::Sandbox) || may_ask {
+    let mut asked = AskedExtras { block_cap: args.block_cap, named: args.with.clone() };
+    let is_asked = asked.named.contains(&Extra::Sandbox);
+    let too_old = match is_asked || may_ask {
         true => client_version::too_old(&[ClientFeature::Sandbox]),
         false => None,
     };
-    if let Some(why) = too_old.as_ref().filter(|_| args.wants(Extra::Sandbox)) {
+    if let Some(why) = too_old.as_ref().filter(|_| is_asked) {
         return Err(refused(Exit::MissingProgram, why.clone()));
     }
-    let may_ask = may_ask && too_old.is_none();
-    let lets_out = args.wants(Extra::Sandbox) || may_ask && sandbox::is_agreed(&scope)?;
-    let plan = gather(scope, &record, args, lets_out)?;
+    if may_ask && !is_asked && too_old.is_none() && sandbox::is_agreed(&scope)? {
+        asked.named.push(Extra::Sandbox);
+    }
+    let lets_out = asked.named.contains(&Extra::Sandbox);
+    let plan = gather(scope, &record, &asked)?;
     describe(&plan, args.dry_run);
     if places.are_copied() && plan.scope.naming != Naming::Bare {
         plugin::copy_programs(&places.running, &places.executables, args.dry_run)?;
@@ -148,7 +130,7 @@ fn install(args: &Args, may_ask: MayAsk) -> Result<Exit> {
     }
     if has_no_base && stdout().is_terminal() {
         let here = || project::root(None, &places.current);
-        let project = scope.project.clone().unwrap_or_else(here);
+        let project = scope.args.project.clone().unwrap_or_else(here);
         if could_begin_from_head(&project) {
             tell!("{}", offer(&scope));
         }
@@ -166,14 +148,7 @@ fn install(args: &Args, may_ask: MayAsk) -> Result<Exit> {
 
 /// Repeats an earlier installation with just the hooks and the texts.
 pub(crate) fn again(scope: ScopeArgs) -> Result<()> {
-    let args = Args {
-        scope,
-        dry_run: false,
-        block_cap: None,
-        with: Vec::new(),
-        worker_base: None,
-        statusline: false,
-    };
+    let args = Args { scope, dry_run: false, block_cap: None, with: Vec::new() };
     install(&args, MayAsk::No).map(drop)
 }
 
@@ -184,23 +159,11 @@ fn could_begin_from_head(project: &Path) -> bool {
     worker_base::has_origin(project).unwrap_or(false) && is_unset()
 }
 
-/// The command that repeats the installation for this scope with an extra.
-fn command_with(extra: Extra, scope: &InstallScope) -> String {
-    let named =
-        |option: &str, folder: &Path| format!(" {option} {}", quoted(&folder.to_string_lossy()));
-    let words = match (&scope.project, &scope.package) {
-        (Some(project), _) => named("--project", project),
-        (None, Some(package)) => named("--stow", package),
-        (None, None) => String::new(),
-    };
-    format!("ralph install{words} --with {}", extra.as_str())
-}
-
 fn offer(scope: &InstallScope) -> String {
     format!(
         "for /ralph-parallel: workers begin from the branch of `origin` and see no commit that is not \
          pushed; `{}` lets them begin from yours",
-        command_with(Extra::WorkerBase, scope)
+        scope.args.command(Some(Extra::WorkerBase))
     )
 }
 
@@ -231,27 +194,14 @@ fn executables_are_there(folder: &Path) -> Result<()> {
     Err(refused(Exit::MissingProgram, message))
 }
 
-fn gather(
-    scope: InstallScope,
-    record: &InstallRecord,
-    args: &Args,
-    lets_ralph_out: bool,
-) -> Result<InstallPlan> {
+fn gather(scope: InstallScope, record: &InstallRecord, asked: &AskedExtras) -> Result<InstallPlan> {
     let settings = user_files::find(&scope.settings)?;
     let known = record.of(&scope.settings).cloned();
-    let wanted = settings_hooks(scope.naming.location());
     let text = settings.text.as_deref().unwrap_or("{}\n");
     let named = || format!("could not use `{}`", scope.settings.display());
-    let known_line = known.as_ref().and_then(|known| known.extras.statusline.as_ref());
-    let line = statusline::ours(scope.naming.location());
-    let extras = Extras {
-        block_cap: args.block_cap,
-        worker_base: args.wants(Extra::WorkerBase).then_some(WorkerBase::Head),
-        statusline: statusline::decide(text, &line, args.wants(Extra::Statusline), known_line)
-            .with_context(named)?,
-        lets_ralph_out,
-    };
-    let merged = merge::put_in(text, &wanted, &extras).with_context(named)?;
+    let known_extras = known.as_ref().map(|known| known.extras.clone()).unwrap_or_default();
+    let merged =
+        merge::put_in(text, scope.naming.location(), asked, &known_extras).with_context(named)?;
     let before = text_without_us(&settings, known.as_ref()).with_context(named)?;
     let ours = known.as_ref().map_or(&[][..], |known| &known.files);
     let files = files::look(&scope)
@@ -261,16 +211,13 @@ fn gather(
             (target, fate)
         })
         .collect();
-    let known_extras = known.as_ref().map(|known| known.extras.clone()).unwrap_or_default();
-    let recorded = extras::to_record(&merged, &extras, &known_extras)?;
-    let is_theirs = extras.worker_base.is_some() && recorded.worker_base.is_none();
-    let kept_base = if is_theirs { extras::worker_base_of(&merged.text)? } else { None };
+    let is_theirs = asked.named.contains(&Extra::WorkerBase) && merged.extras.worker_base.is_none();
+    let kept_base = is_theirs.then(|| extras::worker_base_of(&merged.text)).transpose()?.flatten();
     Ok(InstallPlan {
         scope,
         settings,
         merged,
         before,
-        extras: recorded,
         kept_base,
         retired: files::retired(ours),
         files,
@@ -297,20 +244,16 @@ fn describe(plan: &InstallPlan, dry_run: bool) {
     let settings = plan.scope.settings.display();
     let head = format!("{}: settings `{settings}`", plan.scope.name);
     let (would, wrote) = if dry_run { ("would ", "write") } else { ("", "wrote") };
-    let is_added = |change: &&SettingsChange| matches!(change, SettingsChange::Added(_));
-    let (added, others): (Vec<&SettingsChange>, Vec<&SettingsChange>) =
-        plan.merged.changes.iter().partition(is_added);
+    let (added, others): (Vec<_>, Vec<_>) =
+        plan.merged.changes.iter().cloned().partition(|change| change.what == REGISTER);
     if added.is_empty() {
         tell!("{head}");
     } else {
-        let registered = serde_json::to_value(settings_hooks(plan.scope.naming.location()));
-        let events = registered.unwrap_or_default();
-        let hooks = events.as_object().map_or(0, |events| events.values().map(hooks_of).sum());
-        let hooks = counted(hooks, "hook", "hooks");
+        let hooks = counted(HOOKS.len(), "hook", "hooks");
         let register = if dry_run { "would register" } else { "registered" };
         tell!("{head}: {register} {hooks} in {}", counted(added.len(), "event", "events"));
     }
-    for (what, events) in summary(&others.into_iter().cloned().collect::<Vec<_>>()) {
+    for (what, events) in summary(&others) {
         tell!("  {would}{what}: {events}");
     }
     if plan.merged.changes.is_empty() {
@@ -328,16 +271,12 @@ fn describe(plan: &InstallPlan, dry_run: bool) {
             tell!("  {would}{wrote} {}", counted(n, one, many));
         }
     }
-    for (target, fate) in &plan.files {
-        let name = target.name;
-        match fate {
-            Fate::Write | Fate::Update => {}
-            Fate::Current | Fate::Linked => {}
-            Fate::Keep => tell!(
-                "  kept {name}: edited, or not from Ralph; move `{}` away and install again to replace it",
-                target.path.display()
-            ),
-        }
+    for (target, _) in plan.files.iter().filter(|(_, fate)| *fate == Fate::Keep) {
+        tell!(
+            "  kept {}: edited, or not from Ralph; move `{}` away and install again to replace it",
+            target.name,
+            target.path.display()
+        );
     }
     for path in &plan.retired {
         let done = if dry_run { "would remove" } else { "removed" };
@@ -345,57 +284,21 @@ fn describe(plan: &InstallPlan, dry_run: bool) {
     }
 }
 
-/// The hooks of an event, in all its groups.
-fn hooks_of(groups: &Value) -> usize {
-    let groups = groups.as_array().into_iter().flatten();
-    groups.map(|group| group["hooks"].as_array().map_or(0, Vec::len)).sum()
-}
-
 /// Groups changes of one kind on one line.
 pub(crate) fn summary(changes: &[SettingsChange]) -> Vec<(&'static str, String)> {
     let mut lines: Vec<(&'static str, String)> = Vec::new();
-    for change in changes {
-        let (what, detail) = match change {
-            SettingsChange::Added(event) => ("register hooks", event.clone()),
-            SettingsChange::Replaced(event) => ("replace older hooks of Ralph", event.clone()),
-            SettingsChange::Removed(event) => ("remove hooks", event.clone()),
-            SettingsChange::CapSet(cap) => ("set the block cap", cap.to_string()),
-            SettingsChange::CapRemoved => ("remove the block cap", BLOCK_CAP.to_owned()),
-            SettingsChange::BaseSet(base) => ("start workers from", base.as_str().to_owned()),
-            SettingsChange::BaseRemoved => ("remove the setting", "worktree.baseRef".to_owned()),
-            SettingsChange::LetOut => {
-                ("let run outside of the client's sandbox", EXCLUDED.to_owned())
-            }
-            SettingsChange::KeptIn => {
-                ("let no longer run outside of the client's sandbox", EXCLUDED.to_owned())
-            }
-            SettingsChange::LineSet(command) => ("set the status line", command.clone()),
-            SettingsChange::LineRestored => ("restore your status line", "as it was".to_owned()),
-            SettingsChange::LineRemoved => {
-                ("remove the status line", "it was from Ralph".to_owned())
-            }
-        };
-        match lines.iter_mut().find(|(known, _)| *known == what) {
-            Some((_, details)) => {
-                details.push_str(", ");
-                details.push_str(&detail);
-            }
-            None => lines.push((what, detail)),
+    for SettingsChange { what, detail } in changes {
+        match lines.iter_mut().find(|(known, _)| known == what) {
+            Some((_, details)) => details.push_str(&format!(", {detail}")),
+            None => lines.push((what, detail.clone())),
         }
     }
     lines
 }
 
 fn carry_out(plan: InstallPlan) -> Result<Install> {
-    let mut install = plan.known.unwrap_or_else(|| Install {
-        settings: plan.scope.settings.clone(),
-        before: None,
-        after: String::new(),
-        version: None,
-        extras: Extras::default(),
-        files: Vec::new(),
-        folders: Vec::new(),
-    });
+    let settings = plan.scope.settings.clone();
+    let mut install = plan.known.unwrap_or(Install { settings, ..Install::default() });
     if !plan.merged.changes.is_empty() {
         install.folders.extend(user_files::make_folders(&plan.scope.base, 0o755)?);
         back_up(&plan.scope.backups, &plan.settings)?;
@@ -404,15 +307,8 @@ fn carry_out(plan: InstallPlan) -> Result<Install> {
     install.before = plan.before;
     install.after = hex::sha256(&plan.merged.text);
     install.version = Some(env!("CARGO_PKG_VERSION").to_owned());
-    install.extras = plan.extras;
-    for (target, fate) in plan.files {
-        install.folders.extend(put_file(&target, fate)?);
-        install.files.retain(|copied| copied.path != target.path);
-        if matches!(fate, Fate::Write | Fate::Update | Fate::Current) {
-            let digest = hex::sha256(&target.text);
-            install.files.push(Copied { path: target.path, digest });
-        }
-    }
+    install.extras = plan.merged.extras;
+    put_files(plan.files, &mut install)?;
     for path in plan.retired {
         user_files::remove(&user_files::find(&path)?)?;
         files::remove_folder_of_skill(&path, &plan.scope);
@@ -421,13 +317,21 @@ fn carry_out(plan: InstallPlan) -> Result<Install> {
     Ok(install)
 }
 
-fn put_file(target: &ShippedFile, fate: Fate) -> Result<Vec<PathBuf>> {
-    let (Fate::Write | Fate::Update, Ok(found)) = (fate, &target.found) else {
-        return Ok(Vec::new());
-    };
-    let made = target.path.parent().map(|folder| user_files::make_folders(folder, 0o755));
-    user_files::replace(found, &target.text)?;
-    made.unwrap_or(Ok(Vec::new()))
+/// Writes the files and notes those that are Ralph's.
+fn put_files(files: Vec<(ShippedFile, Fate)>, install: &mut Install) -> Result<()> {
+    for (target, fate) in files {
+        if let (Fate::Write | Fate::Update, Ok(found)) = (fate, &target.found) {
+            let above = target.path.parent().unwrap_or(&target.path);
+            install.folders.extend(user_files::make_folders(above, 0o755)?);
+            user_files::replace(found, &target.text)?;
+        }
+        install.files.retain(|copied| copied.path != target.path);
+        if matches!(fate, Fate::Write | Fate::Update | Fate::Current) {
+            let digest = hex::sha256(&target.text);
+            install.files.push(Copied { path: target.path, digest });
+        }
+    }
+    Ok(())
 }
 
 /// How the name of a settings backup begins.
@@ -451,15 +355,15 @@ pub(crate) fn backups(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn advice(scope: &InstallScope, places: &InstallPaths) -> String {
-    match (&scope.package, &scope.naming) {
-        (Some(package), Naming::Bare) => format!(
+    match &scope.args.stow {
+        Some(package) => format!(
             "link it with: stow --no-folding -d {} -t {} claude\n\
              the executables in `{}` must be on the client's PATH",
             package.display(),
             places.home.display(),
             places.typed().display()
         ),
-        _ => {
+        None => {
             let next = "undo: `ralph uninstall`; check it with `ralph doctor`, then type /ralph \"what to do\" in Claude Code";
             let path = path::advice(places);
             [path.as_deref(), Some(next)].into_iter().flatten().collect::<Vec<_>>().join("\n")

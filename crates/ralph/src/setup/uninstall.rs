@@ -141,8 +141,8 @@ fn decide(found: &TextFile, known: Option<&Install>) -> Result<SettingsFate> {
             None => SettingsFate::Deleted,
         });
     }
-    let merged =
-        merge::take_out(text, &known.map(|known| known.extras.clone()).unwrap_or_default())?;
+    let written = known.map(|known| known.extras.clone()).unwrap_or_default();
+    let merged = merge::take_out(text, &written)?;
     let was_absent = known.is_some_and(|known| known.before.is_none());
     Ok(match merged.changes.is_empty() {
         true => SettingsFate::Untouched,

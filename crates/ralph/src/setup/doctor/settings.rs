@@ -65,7 +65,7 @@ pub(crate) fn hooks_in(settings: &Value, origin: Origin) -> Vec<RegisteredHook> 
             let entries = group["hooks"].as_array().into_iter().flatten();
             hooks.extend(
                 entries
-                    .filter(|entry| merge::is_ours_as(entry, origin))
+                    .filter(|entry| merge::is_ours(entry, origin))
                     .map(|entry| registered_hook(event, group, entry)),
             );
         }

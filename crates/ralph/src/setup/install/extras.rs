@@ -1,36 +1,47 @@
-//! Optional settings beside the hooks, each written only on request: two strings, with their places
-//! in the file, an item of a list, and the status line.
+//! Optional settings beside the hooks, each written only on request.
 //!
-//! A new block cap replaces the old one. The base of workers is also a setting of the client's own,
-//! which the user may have made: an existing value is kept.
+//! A new block cap replaces the old one. The base of workers and the sandbox's exceptions are also
+//! settings of the client's own, which the user may have made: an existing value is kept.
 
-use super::json_text;
-use super::merge::{Merged, SettingsChange, not_a, remove_key};
-use super::sandbox;
+use super::merge::{Members, SettingsChange, not_a, object, parse};
 use super::statusline::{self, Statusline};
 use anyhow::Result;
-use jsonc_parser::cst::CstObject;
+use ralph_core::protocol::registration::Location;
+use ralph_core::protocol::sandbox::EXCLUDED;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The client's limit on consecutive blocked stops, as an entry of `env`.
 pub(crate) const BLOCK_CAP: &str = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP";
 
-const CAP: Spot = Spot { object: "env", key: BLOCK_CAP };
-const BASE: Spot = Spot { object: "worktree", key: "baseRef" };
+/// The object and the key of the commit that the client's new worktrees start from, and the value for the
+/// one that is checked out.
+const WORKTREE: &str = "worktree";
+const BASE: &str = "baseRef";
+const HEAD: &str = "head";
 
-/// The extras that are requested, or that were written.
+/// The object and the list of what runs outside of the client's sandbox.
+pub(super) const SANDBOX: &str = "sandbox";
+pub(super) const OUTSIDE: &str = "excludedCommands";
+
+/// The extras that Ralph has written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Extras {
-    pub(crate) block_cap: Option<u32>,
-    /// The commit that the client's new worktrees start from.
-    pub(crate) worker_base: Option<WorkerBase>,
+    block_cap: Option<u32>,
+    pub(super) worker_base: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) statusline: Option<Statusline>,
+    statusline: Option<Statusline>,
     /// True if Ralph's commands may run outside of the client's sandbox.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) lets_ralph_out: bool,
+    lets_ralph_out: bool,
+}
+
+/// The extras that the user asks for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AskedExtras {
+    pub(crate) block_cap: Option<u32>,
+    pub(crate) named: Vec<Extra>,
 }
 
 /// A setting that a user can ask for by name.
@@ -55,149 +66,104 @@ impl Extra {
     }
 }
 
-/// From which commit the client makes a worker's work tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum WorkerBase {
-    /// The one that is checked out
-    Head,
-}
-
-impl WorkerBase {
-    /// The client's name for it.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Head => "head",
+/// Writes the requested extras. Returns all of Ralph's that are there now.
+pub(super) fn put_in(
+    settings: &mut Members,
+    location: Location<'_>,
+    asked: &AskedExtras,
+    known: &Extras,
+    changes: &mut Vec<SettingsChange>,
+) -> Result<Extras> {
+    let mut extras = still_there(settings, known);
+    if let Some(cap) = asked.block_cap {
+        let env = object(settings, "env")?;
+        let value = Value::from(cap.to_string());
+        if env.get(BLOCK_CAP) != Some(&value) {
+            env.insert(BLOCK_CAP.to_owned(), value);
+            changes.push(SettingsChange::new("set the block cap", cap));
+        }
+        extras.block_cap = Some(cap);
+    }
+    if asked.named.contains(&Extra::WorkerBase) {
+        let worktree = object(settings, WORKTREE)?;
+        if !worktree.contains_key(BASE) {
+            worktree.insert(BASE.to_owned(), HEAD.into());
+            changes.push(SettingsChange::new("start workers from", HEAD));
+            extras.worker_base = Some(HEAD.to_owned());
         }
     }
-}
-
-/// A string in an object of the settings.
-struct Spot {
-    object: &'static str,
-    key: &'static str,
-}
-
-/// Writes the requested extras.
-pub(super) fn put_in(settings: &CstObject, wanted: &Extras) -> Result<Vec<SettingsChange>> {
-    let mut changes = Vec::new();
-    if let Some(cap) = wanted.block_cap
-        && CAP.number(settings) != Some(cap)
-    {
-        CAP.set(settings, &cap.to_string())?;
-        changes.push(SettingsChange::CapSet(cap));
+    if asked.named.contains(&Extra::Sandbox) {
+        let list = object(settings, SANDBOX)?.entry(OUTSIDE).or_insert_with(|| json!([]));
+        let no_list = || not_a(&format!("{SANDBOX}.{OUTSIDE}"), "a list");
+        let list = list.as_array_mut().ok_or_else(no_list)?;
+        if !list.iter().any(|one| one == EXCLUDED || one == "ralph:*") {
+            list.push(EXCLUDED.into());
+            changes.push(SettingsChange::new("let run outside of the client's sandbox", EXCLUDED));
+            extras.lets_ralph_out = true;
+        }
     }
-    if let Some(base) = wanted.worker_base
-        && !BASE.is_there(settings)?
-    {
-        BASE.set(settings, base.as_str())?;
-        changes.push(SettingsChange::BaseSet(base));
-    }
-    if wanted.lets_ralph_out && sandbox::put_in(settings)? {
-        changes.push(SettingsChange::LetOut);
-    }
-    if let Some(line) = &wanted.statusline
-        && statusline::put_in(settings, line)
-    {
-        changes.push(SettingsChange::LineSet(line.command.clone()));
-    }
-    Ok(changes)
+    let ours = statusline::ours(location);
+    let is_asked = asked.named.contains(&Extra::Statusline);
+    let known = extras.statusline.take();
+    extras.statusline = statusline::put_in(settings, &ours, is_asked, known, changes)?;
+    Ok(extras)
 }
 
 /// Removes the extras that still have the value that Ralph wrote.
-pub(super) fn take_out(settings: &CstObject, written: &Extras) -> Vec<SettingsChange> {
-    let mut changes = Vec::new();
-    if written.block_cap.is_some() && written.block_cap == CAP.number(settings) {
-        CAP.remove(settings);
-        changes.push(SettingsChange::CapRemoved);
+pub(super) fn take_out(
+    settings: &mut Members,
+    written: &Extras,
+    changes: &mut Vec<SettingsChange>,
+) {
+    let there = still_there(settings, written);
+    if there.block_cap.is_some() {
+        remove(settings, "env", BLOCK_CAP);
+        changes.push(SettingsChange::new("remove the block cap", BLOCK_CAP));
     }
-    if let Some(base) = written.worker_base
-        && BASE.string(settings).as_deref() == Some(base.as_str())
-    {
-        BASE.remove(settings);
-        changes.push(SettingsChange::BaseRemoved);
+    if there.worker_base.is_some() {
+        remove(settings, WORKTREE, BASE);
+        changes.push(SettingsChange::new("remove the setting", "worktree.baseRef"));
     }
-    if written.lets_ralph_out && sandbox::take_out(settings) {
-        changes.push(SettingsChange::KeptIn);
+    if there.lets_ralph_out {
+        if let Some(list) = settings[SANDBOX][OUTSIDE].as_array_mut() {
+            list.retain(|one| one != EXCLUDED);
+            if list.is_empty() {
+                remove(settings, SANDBOX, OUTSIDE);
+            }
+        }
+        let what = "let no longer run outside of the client's sandbox";
+        changes.push(SettingsChange::new(what, EXCLUDED));
     }
-    if let Some(line) = &written.statusline
-        && statusline::take_out(settings, line)
-    {
-        changes.push(match &line.before {
-            Some(_) => SettingsChange::LineRestored,
-            None => SettingsChange::LineRemoved,
-        });
+    if let Some(line) = &there.statusline {
+        statusline::take_out(settings, line, changes);
     }
-    changes
 }
 
 /// The base of new worktrees in this text, no matter who set it.
 pub(super) fn worker_base_of(text: &str) -> Result<Option<Value>> {
-    let (_, settings) = json_text::parse(text)?;
-    Ok(BASE.value(&settings))
+    Ok(parse(text)?.get(WORKTREE).and_then(|worktree| worktree.get(BASE)).cloned())
 }
 
-/// What Ralph may remove later: the values written now, and earlier ones that are still there.
-pub(super) fn to_record(merged: &Merged, wanted: &Extras, known: &Extras) -> Result<Extras> {
-    let wrote = |base: &WorkerBase| merged.changes.contains(&SettingsChange::BaseSet(*base));
-    let value = worker_base_of(&merged.text)?;
-    let is_still = |base: &WorkerBase| value.as_ref().is_some_and(|value| value == base.as_str());
-    let (_, settings) = json_text::parse(&merged.text)?;
-    let known_line = known.statusline.as_ref().filter(|line| statusline::holds(&settings, line));
-    Ok(Extras {
-        block_cap: wanted.block_cap.or(known.block_cap),
-        worker_base: wanted.worker_base.filter(wrote).or(known.worker_base.filter(is_still)),
-        statusline: wanted.statusline.as_ref().or(known_line).cloned(),
-        lets_ralph_out: merged.changes.contains(&SettingsChange::LetOut)
-            || known.lets_ralph_out && sandbox::is_written(&settings),
-    })
+/// Those of the extras that have not been changed since.
+fn still_there(settings: &Members, written: &Extras) -> Extras {
+    let member = |object: &str, key: &str| settings.get(object).and_then(|object| object.get(key));
+    let cap = |cap: &u32| member("env", BLOCK_CAP).is_some_and(|value| *value == cap.to_string());
+    let base = |base: &String| member(WORKTREE, BASE).is_some_and(|value| value == base);
+    let outside = member(SANDBOX, OUTSIDE).and_then(Value::as_array);
+    Extras {
+        block_cap: written.block_cap.filter(cap),
+        worker_base: written.worker_base.clone().filter(base),
+        statusline: written.statusline.clone().filter(|line| statusline::is_there(settings, line)),
+        lets_ralph_out: written.lets_ralph_out
+            && outside.is_some_and(|list| list.iter().any(|one| one == EXCLUDED)),
+    }
 }
 
-impl Spot {
-    fn value(&self, settings: &CstObject) -> Option<Value> {
-        settings.object_value(self.object)?.get(self.key)?.value()?.to_serde_value()
-    }
-
-    fn string(&self, settings: &CstObject) -> Option<String> {
-        self.value(settings)?.as_str().map(str::to_owned)
-    }
-
-    fn number(&self, settings: &CstObject) -> Option<u32> {
-        self.string(settings)?.parse().ok()
-    }
-
-    /// Whether any value is set.
-    fn is_there(&self, settings: &CstObject) -> Result<bool> {
-        self.check_shape(settings)?;
-        Ok(self.value(settings).is_some())
-    }
-
-    fn set(&self, settings: &CstObject, text: &str) -> Result<()> {
-        self.check_shape(settings)?;
-        let object = settings.object_value_or_set(self.object);
-        let value = json_text::input(&Value::String(text.to_owned()));
-        match object.get(self.key) {
-            Some(property) => property.set_value(value),
-            None => {
-                object.append(self.key, value);
-            }
-        }
-        Ok(())
-    }
-
-    fn remove(&self, settings: &CstObject) {
-        let Some(object) = settings.object_value(self.object) else { return };
-        if let Some(property) = object.get(self.key) {
-            property.remove();
-        }
-        if object.properties().is_empty() {
-            remove_key(settings, self.object);
-        }
-    }
-
-    fn check_shape(&self, settings: &CstObject) -> Result<()> {
-        let is_other =
-            settings.get(self.object).is_some() && settings.object_value(self.object).is_none();
-        if is_other { Err(not_a(self.object, "an object")) } else { Ok(()) }
+/// Removes a key, and the object if it is empty then.
+fn remove(settings: &mut Members, name: &str, key: &str) {
+    let Some(object) = settings.get_mut(name).and_then(Value::as_object_mut) else { return };
+    object.shift_remove(key);
+    if object.is_empty() {
+        settings.shift_remove(name);
     }
 }

@@ -6,10 +6,9 @@
 //! and they also reach workers and survive `--resume`. The plugin's description is written first
 //! and removed last, so that a half-finished folder is still recognized as Ralph's.
 
-use super::extras::Extras;
 use super::files::{self, Fate, ShippedFile};
-use super::put_file;
-use super::record::{Copied, Install, InstallRecord};
+use super::put_files;
+use super::record::{Install, InstallRecord};
 use super::shipped::SHIPPED;
 use crate::command::exit::{Exit, refused};
 use crate::setup::places::InstallPaths;
@@ -17,9 +16,8 @@ use crate::setup::tell::tell;
 use anyhow::Result;
 use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES, plugin_hooks_json};
 use ralph_core::shell::quoted;
-use ralph_core::text::hex;
 use ralph_io::project::user_files;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The file that makes a folder a plugin.
 pub(crate) const DESCRIPTION: &str = ".claude-plugin/plugin.json";
@@ -82,14 +80,9 @@ pub(crate) fn install(folder: &Path, dry_run: bool, places: &InstallPaths) -> Re
         copy_programs(&places.running, &bin, true)?;
         return Ok(Exit::Done);
     }
-    let mut install = known.unwrap_or_else(|| nothing_yet(description));
+    let mut install = known.unwrap_or(Install { settings: description, ..Install::default() });
     install.version = Some(env!("CARGO_PKG_VERSION").to_owned());
-    for (target, fate) in targets {
-        install.folders.extend(put_file(&target, fate)?);
-        install.files.retain(|copied| copied.path != target.path);
-        let digest = hex::sha256(&target.text);
-        install.files.push(Copied { path: target.path, digest });
-    }
+    put_files(targets, &mut install)?;
     install.folders.extend(user_files::make_folders(&bin, 0o755)?);
     copy_programs(&places.running, &bin, false)?;
     let key = install.settings.clone();
@@ -184,18 +177,6 @@ fn may_be_ours(folder: &Path, targets: &[(ShippedFile, Fate)]) -> Result<()> {
     }
     let message = format!("`{shown}` is not empty and is no plugin of ours: name a new folder");
     Err(refused(Exit::No, message))
-}
-
-fn nothing_yet(description: PathBuf) -> Install {
-    Install {
-        settings: description,
-        before: None,
-        after: String::new(),
-        version: None,
-        extras: Extras::default(),
-        files: Vec::new(),
-        folders: Vec::new(),
-    }
 }
 
 fn advice(folder: &Path) -> String {

@@ -21,7 +21,7 @@ pub(crate) struct InstallRecord {
 }
 
 /// One installation, identified by its settings file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Install {
     /// The settings file, or the plugin's description, as it was named.
     pub(crate) settings: PathBuf,

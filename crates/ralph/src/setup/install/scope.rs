@@ -1,14 +1,16 @@
 //! The scope of an installation: the user, one project, or a dotfiles package.
 
+use super::extras::Extra;
 use crate::command::exit::{Exit, refused};
 use crate::setup::places::InstallPaths;
 use anyhow::{Context, Result};
 use ralph_core::protocol::registration::Location;
+use ralph_core::shell::quoted;
 use ralph_io::project::user_files;
 use std::path::{Path, PathBuf};
 
 /// Which settings, skills and agents to change; by default the user's.
-#[derive(Debug, Clone, Default, clap::Args)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 #[group(multiple = false)]
 pub(crate) struct ScopeArgs {
     /// The user's configuration, which is the default
@@ -16,10 +18,10 @@ pub(crate) struct ScopeArgs {
     user: bool,
     /// The configuration of the project in this folder
     #[arg(long, value_name = "DIR")]
-    project: Option<PathBuf>,
+    pub(super) project: Option<PathBuf>,
     /// A package `claude` for GNU stow in this folder
     #[arg(long, value_name = "DIR")]
-    stow: Option<PathBuf>,
+    pub(super) stow: Option<PathBuf>,
     /// A plugin in this folder, executables included
     #[arg(long, value_name = "DIR")]
     plugin: Option<PathBuf>,
@@ -31,12 +33,21 @@ impl ScopeArgs {
     pub(crate) fn plugin(&self, places: &InstallPaths) -> Option<PathBuf> {
         self.plugin.as_deref().map(|folder| absolute_path(folder, places))
     }
-}
 
-impl ScopeArgs {
     /// The scope of this project, or of the user.
     pub(crate) fn of(project: Option<PathBuf>) -> ScopeArgs {
         ScopeArgs { project, ..ScopeArgs::default() }
+    }
+
+    /// The command that installs here, with this extra.
+    pub(crate) fn command(&self, extra: Option<Extra>) -> String {
+        let folders = [("project", &self.project), ("stow", &self.stow), ("plugin", &self.plugin)];
+        let named = folders.into_iter().filter_map(|(option, folder)| {
+            let folder = quoted(&folder.as_ref()?.to_string_lossy());
+            Some(format!(" --{option} {folder}"))
+        });
+        let with = extra.map(|extra| format!(" --with {}", extra.as_str()));
+        format!("ralph install{}", named.chain(with).collect::<String>())
     }
 }
 
@@ -52,10 +63,8 @@ pub(crate) struct InstallScope {
     pub(crate) backups: PathBuf,
     /// How the settings name the executables.
     pub(crate) naming: Naming,
-    /// The stow package's folder, if it is one.
-    pub(crate) package: Option<PathBuf>,
-    /// The project's folder, if it is for one.
-    pub(crate) project: Option<PathBuf>,
+    /// The arguments that lead here, with absolute paths.
+    pub(crate) args: ScopeArgs,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,8 +98,7 @@ pub(crate) fn resolve(args: &ScopeArgs, places: &InstallPaths) -> Result<Install
             settings: base.join("settings.json"),
             backups: places.ralph.root().join("backups"),
             naming: Naming::Bare,
-            package: Some(package),
-            project: None,
+            args: ScopeArgs { stow: Some(package), ..ScopeArgs::default() },
             base,
         });
     }
@@ -99,9 +107,15 @@ pub(crate) fn resolve(args: &ScopeArgs, places: &InstallPaths) -> Result<Install
         Some(folder) => (format!("project `{}`", folder.display()), folder.join(".claude")),
         None => ("user".to_owned(), places.config.clone()),
     };
-    let settings = base.join("settings.json");
-    let (backups, package) = (base.clone(), None);
-    Ok(InstallScope { name, settings, backups, naming: absolute, package, project, base })
+    let (settings, backups) = (base.join("settings.json"), base.clone());
+    Ok(InstallScope {
+        name,
+        settings,
+        backups,
+        naming: absolute,
+        args: ScopeArgs::of(project),
+        base,
+    })
 }
 
 fn project_folder(named: &Path) -> Result<PathBuf> {

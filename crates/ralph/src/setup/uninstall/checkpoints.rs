@@ -2,9 +2,10 @@
 
 use crate::command::screen::visible;
 use crate::setup::places::InstallPaths;
+use ralph_core::shell::quoted;
 use ralph_io::{git::checkpoint, git::tree, project, store::lifecycle};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A repository with Ralph's refs.
 pub(super) struct Repository {
@@ -49,15 +50,10 @@ impl Repository {
 
     /// The command that removes the refs.
     pub(super) fn removal(&self) -> String {
-        let folder = quoted(&self.root);
+        let folder = quoted(&visible(&self.root.display().to_string()));
         format!(
             "git -C {folder} for-each-ref --format='delete %(refname)' refs/ralph/ | \
              git -C {folder} update-ref --stdin"
         )
     }
-}
-
-/// Quotes a path as one shell word.
-fn quoted(path: &Path) -> String {
-    format!("'{}'", visible(&path.display().to_string()).replace('\'', r"'\''"))
 }
