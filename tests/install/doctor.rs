@@ -90,8 +90,11 @@ fn before_the_first_loop_it_is_well_too() {
 fn a_missing_executable_is_named() {
     let world = installed();
     fs::remove_file(world.path("bin/ralph-stop-hook")).unwrap();
-    let said = fails(&world, "FAIL  executables: `ralph-stop-hook` in `");
-    said.says("FAIL  firing: Stop hook `").says("does not start");
+    let said = fails(&world, "FAIL  executables: `ralph-stop-hook` in `").says("` is missing");
+    // What registers it has the same cause.
+    said.says("ok    firing: 9 of 14 registered hooks answered").says("\n1 problem to fix\n");
+    fs::remove_file(world.path("bin/ralph-backpressure")).unwrap();
+    fails(&world, "FAIL  executables: `ralph-backpressure`, `ralph-stop-hook` in `");
 }
 
 #[test]
@@ -110,8 +113,8 @@ fn an_unregistered_hook_is_named() {
         serde_json::from_str(&world.read("home/.claude/settings.json")).unwrap();
     settings["hooks"].as_object_mut().unwrap().remove("PreToolUse");
     world.write("home/.claude/settings.json", &settings.to_string());
-    fails(&world, "FAIL  registration: not registered in the user settings")
-        .says(": PreToolUse (ralph-pre-tool-use); run `ralph install`");
+    fails(&world, "FAIL  registration: in the user settings `")
+        .says("not as this version registers them: PreToolUse; run `ralph install`");
 }
 
 #[test]
@@ -121,7 +124,7 @@ fn an_entry_that_would_hold_every_stop_is_named() {
     let held = text.replacen("\"asyncRewake\": true", "\"asyncRewake\": false", 1);
     assert_ne!(held, text);
     world.write("home/.claude/settings.json", &held);
-    fails(&world, "Stop (ralph-stop-hook wait) is registered without `asyncRewake`");
+    fails(&world, "not as this version registers them: Stop; run `ralph install`");
     world.ralph(&["install"]).exit(0).says("replace older hooks of Ralph: Stop");
     world.ralph(&["doctor"]).exit(0);
 }
@@ -133,7 +136,7 @@ fn an_installation_from_before_the_entry_that_wakes_lacks_it() {
         serde_json::from_str(&world.read("home/.claude/settings.json")).unwrap();
     settings["hooks"]["Stop"].as_array_mut().unwrap().pop();
     world.write("home/.claude/settings.json", &settings.to_string());
-    fails(&world, ": Stop (ralph-stop-hook wait); run `ralph install`");
+    fails(&world, "not as this version registers them: Stop; run `ralph install`");
 }
 
 #[test]
@@ -143,7 +146,7 @@ fn a_hook_that_leaves_occasions_out_is_named() {
     let narrowed = text.replacen("\"matcher\": \"*\"", "\"matcher\": \"Bash\"", 1);
     assert_ne!(narrowed, text);
     world.write("home/.claude/settings.json", &narrowed);
-    fails(&world, "PreToolUse (ralph-pre-tool-use) is only for `Bash`, not for `*`");
+    fails(&world, "not as this version registers them: PreToolUse; run `ralph install`");
     world.ralph(&["install"]).exit(0).says("replace older hooks of Ralph: PreToolUse");
     world.ralph(&["doctor"]).exit(0);
 }
@@ -221,11 +224,12 @@ fn exactly_the_registered_string_is_fired() {
     let tilde =
         text.replace(&format!("{}/ralph-stop-hook", bin.display()), "~/bin/ralph-stop-hook");
     world.write("home/.claude/settings.json", &tilde);
-    fails(&world, "FAIL  firing: Stop hook `~/bin/ralph-stop-hook settings` does not start");
+    fails(&world, "FAIL  firing: Stop hook `~/bin/ralph-stop-hook settings`, Stop hook `")
+        .says("does not start (could not start `~/bin/ralph-stop-hook`");
     // A relative path breaks after the first `cd`.
     let relative = text.replace(&format!("{}/", bin.display()), "../bin/");
     world.write("home/.claude/settings.json", &relative);
-    fails(&world, "FAIL  firing: PreToolUse hook `../bin/ralph-pre-tool-use settings`");
+    fails(&world, "FAIL  firing: PreToolUse hook `../bin/ralph-pre-tool-use settings`, ");
 }
 
 #[test]
@@ -252,7 +256,11 @@ fn a_hook_that_meddles_with_a_session_without_a_loop_is_named() {
 fn a_hook_that_crashes_is_named() {
     let world = installed();
     replace_by_script(&world, "bin/ralph-backpressure", "echo oh no >&2; exit 3");
-    fails(&world, "PostToolUse hook `").says("ended with exit code 3: oh no");
+    fails(&world, "FAIL  executables: `ralph-backpressure` in `").says("exit code 3: oh no");
+    let body = "[ \"${1-}\" = --version ] || { echo oh no >&2; exit 3; }";
+    replace_by_script(&world, "bin/ralph-backpressure", body);
+    let said = fails(&world, "FAIL  firing: PostToolUse hook `");
+    said.says(", PostToolUseFailure hook `").says("ended with exit code 3: oh no");
 }
 
 #[test]
@@ -329,7 +337,7 @@ fn two_places_registered_at_once_are_named() {
     let text = world.read("home/.claude/settings.json");
     let other = text.replace(&format!("{}/", world.path("bin").display()), "");
     world.write("project/.claude/settings.json", &other);
-    fails(&world, "is registered in 2 ways (").says("count more than once");
+    fails(&world, "hooks of several folders (`").says("count more than once");
     // The same words in both files are started once by the client.
     world.write("project/.claude/settings.json", &text);
     world.ralph(&["doctor"]).exit(0);
@@ -536,7 +544,7 @@ fn a_hook_that_was_taken_out_is_registered_again_where_we_had_installed() {
     settings["model"] = json!("theirs");
     world.write("home/.claude/settings.json", &settings.to_string());
     let said = world.ralph(&["doctor", "--fix"]).exit(0);
-    said.says("fixed registration: registered the hooks again");
+    said.says("fixed registration: repeated `ralph install`");
     let mended: Value = serde_json::from_str(&world.read("home/.claude/settings.json")).unwrap();
     assert_eq!(mended["model"], "theirs");
     assert!(mended["hooks"]["PreToolUse"].is_array());
@@ -561,7 +569,7 @@ fn a_hook_that_has_too_little_time_is_named() {
     let short = text.replacen("\"timeout\": 600", "\"timeout\": 15", 1);
     assert_ne!(short, text);
     world.write("home/.claude/settings.json", &short);
-    fails(&world, "Stop (ralph-stop-hook) has 15 s and needs 600 s");
+    fails(&world, "not as this version registers them: Stop; run `ralph install`");
     world.ralph(&["doctor", "--fix"]).exit(0).says("fixed registration: ");
     assert!(world.read("home/.claude/settings.json").contains("\"timeout\": 600"));
 }
@@ -573,7 +581,7 @@ fn a_start_that_would_go_on_without_its_hook_is_named() {
     let open = text.replacen("\"onFailure\": \"block\"", "\"onFailure\": \"continue\"", 1);
     assert_ne!(open, text);
     world.write("home/.claude/settings.json", &open);
-    fails(&world, "UserPromptExpansion (ralph-user-prompt) is registered without `\"onFailure\"");
+    fails(&world, "not as this version registers them: UserPromptExpansion; run `ralph install`");
 }
 
 #[test]

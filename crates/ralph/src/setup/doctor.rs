@@ -97,11 +97,12 @@ fn examine(places: &InstallPaths) -> Vec<Check> {
     let settings = settings::gather(places);
     let plugin = Plugin::find(&settings, places);
     let loops = Loops::gather(&places.ralph);
-    let mut checks = executables::check(places);
+    let hooks = executables::gather(places);
+    let mut checks = executables::check(&hooks, places);
     checks.extend(settings::check_readable(&settings));
     checks.extend(registration::check(&settings, plugin.as_ref(), places));
-    checks.extend(versions::check(plugin.as_ref(), places));
-    checks.extend(firing::check(&settings, plugin.as_ref(), places));
+    checks.extend(versions::check(&hooks, plugin.as_ref(), places));
+    checks.extend(firing::check(&settings, plugin.as_ref(), &hooks, places));
     checks.push(settings::check_hooks_enabled(&settings));
     checks.push(settings::check_block_cap(&settings));
     checks.extend(settings::check_sandbox(&settings, places));

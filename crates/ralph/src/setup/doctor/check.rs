@@ -3,7 +3,6 @@
 use super::fix::Fix;
 use ralph_core::text::plural::counted;
 use serde::Serialize;
-use std::fmt;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) enum CheckVerdict {
@@ -49,13 +48,7 @@ pub(crate) fn warn(
     detail: impl Into<String>,
     cure: impl Into<String>,
 ) -> Check {
-    Check {
-        name,
-        verdict: CheckVerdict::Warn,
-        detail: detail.into(),
-        cure: Some(cure.into()),
-        fix: None,
-    }
+    Check { verdict: CheckVerdict::Warn, cure: Some(cure.into()), ..well(name, detail) }
 }
 
 pub(crate) fn fail(
@@ -63,19 +56,7 @@ pub(crate) fn fail(
     detail: impl Into<String>,
     cure: impl Into<String>,
 ) -> Check {
-    Check {
-        name,
-        verdict: CheckVerdict::Fail,
-        detail: detail.into(),
-        cure: Some(cure.into()),
-        fix: None,
-    }
-}
-
-impl fmt::Display for Check {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:1$}  {2}", self.verdict.word(), CheckVerdict::WIDTH, self.text())
-    }
+    Check { verdict: CheckVerdict::Fail, ..warn(name, detail, cure) }
 }
 
 impl CheckVerdict {
@@ -103,6 +84,18 @@ impl Check {
         }
         text
     }
+}
+
+/// The values of each key, in the order of the first: one line of the report for each cause.
+pub(super) fn grouped<K: PartialEq, V>(all: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in all {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
 }
 
 /// The last line of the report.

@@ -78,8 +78,8 @@ mod tests {
             printed: printed.to_owned(),
             version: ClientVersion::printed(printed),
         });
-        assert_eq!(check.verdict, verdict, "{check}");
-        assert!(check.detail.contains(expected), "{check}");
+        assert_eq!(check.verdict, verdict, "{check:?}");
+        assert!(check.detail.contains(expected), "{check:?}");
     }
 
     #[test]

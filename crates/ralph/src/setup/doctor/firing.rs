@@ -4,13 +4,14 @@
 //! the right `PATH`, and the client does not report a hook that is not found. So the check starts
 //! each hook, in a folder where relative paths lead nowhere, as after a `cd` in a session.
 
-use super::check::{Check, fail, warn, well};
+use super::check::{Check, fail, grouped, warn, well};
+use super::executables::{self, Executable};
 use super::plugin::{self, Plugin};
 use super::settings::{self, RegisteredHook, project_root};
 use crate::command::screen::visible;
 use crate::setup::places::InstallPaths;
 use ralph_io::client::client_settings::ClientSettings;
-use ralph_io::process::run_once::{self, ProbeResult, Program, ProgramEnd};
+use ralph_io::process::run_once::Program;
 use ralph_io::project::user_files;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -33,10 +34,12 @@ struct Fired<'a> {
     is_the_projects: bool,
 }
 
-/// One line if all answer, else one for each that does not.
+/// One line for those that answer, and one for each reason why others do not. Those whose executable has
+/// been reported are left out.
 pub(super) fn check(
     settings: &ClientSettings,
     plugin: Option<&Plugin>,
+    executables: &[Executable],
     places: &InstallPaths,
 ) -> Vec<Check> {
     let hooks = settings::hooks(settings);
@@ -47,19 +50,29 @@ pub(super) fn check(
     let of_plugin = |hook| Fired { hook, cure: plugin::CURE, is_the_projects: false };
     let plugin = plugin.iter().flat_map(|plugin| &plugin.hooks).map(of_plugin);
     let all: Vec<Fired<'_>> = hooks.iter().map(registered).chain(plugin).collect();
-    let mut times = Vec::new();
-    let mut checks = Vec::new();
-    for Fired { hook, cure, is_the_projects } in &all {
+    let is_reported = |hook: &RegisteredHook| {
+        executables.iter().any(|one| one.version.is_err() && one.path == Path::new(&hook.command))
+    };
+    let (mut times, mut withheld, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    for fired in all.iter().filter(|fired| !is_reported(fired.hook)) {
+        let Fired { hook, cure, .. } = fired;
         let name = format!("{} hook `{}`", hook.event, line(hook));
-        if let Some(why) = withheld(hook, *is_the_projects, places) {
-            checks.push(warn(NAME, format!("{name} was not started: {why}"), *cure));
-            continue;
-        }
-        match measure(hook, places) {
-            Ok(took) => times.push((took, hook)),
-            Err(what) => checks.push(fail(NAME, format!("{name} {what}"), *cure)),
+        match reason_to_withhold(fired, places) {
+            Some(why) => withheld.push(((why, *cure), name)),
+            None => match measure(hook, places) {
+                Ok(took) => times.push((took, hook)),
+                Err(what) => failed.push(((what, *cure), name)),
+            },
         }
     }
+    let withheld = grouped(withheld).into_iter().map(|((why, cure), names)| {
+        let them = if names.len() == 1 { "was" } else { "were" };
+        warn(NAME, format!("{} {them} not started: {why}", names.join(", ")), cure)
+    });
+    let failed = grouped(failed)
+        .into_iter()
+        .map(|((what, cure), names)| fail(NAME, format!("{} {what}", names.join(", ")), cure));
+    let mut checks: Vec<Check> = withheld.chain(failed).collect();
     let slowest = times.iter().max_by_key(|(took, hook)| (is_slow(*took, hook), *took));
     checks.extend(slowest.map(|(took, hook)| {
         let slowest = format!("slowest {} with {:.1} ms", hook.event, took.as_secs_f64() * 1e3);
@@ -75,16 +88,13 @@ pub(super) fn check(
 
 /// Why a hook with the name of one of Ralph's is not started. The project's author may have written
 /// the settings file, which can name any program.
-fn withheld(
-    hook: &RegisteredHook,
-    is_the_projects: bool,
-    places: &InstallPaths,
-) -> Option<&'static str> {
+fn reason_to_withhold(fired: &Fired<'_>, places: &InstallPaths) -> Option<&'static str> {
+    let Fired { hook, is_the_projects, .. } = fired;
     if hook.args.is_none() {
         return Some("it is a shell line, and `ralph install` writes none");
     }
     let program = Some(PathBuf::from(&hook.command))
-        .filter(|path| is_the_projects && path.is_absolute())
+        .filter(|path| *is_the_projects && path.is_absolute())
         .and_then(|path| user_files::real(&path))?;
     let is_in = |folder: &Path| user_files::real(folder).is_some_and(|it| program.starts_with(it));
     (is_in(project_root(&places.current)) && !is_in(&places.executables))
@@ -119,23 +129,11 @@ fn fire(hook: &RegisteredHook, places: &InstallPaths) -> Result<Duration, String
         env: vec![("CLAUDE_PROJECT_DIR", places.current.as_os_str())],
         deadline: DEADLINE,
     };
-    let outcome = run_once::run(&program).map_err(|error| format!("does not start ({error:#})"))?;
-    judge(hook, &outcome)
-}
-
-fn judge(hook: &RegisteredHook, outcome: &ProbeResult) -> Result<Duration, String> {
+    let outcome = executables::run(&program)?;
     let said = outcome.stderr.lines().next().unwrap_or_default();
-    match outcome.ended {
-        ProgramEnd::Exited(0) => {}
-        ProgramEnd::Exited(code) => return Err(format!("ended with exit code {code}: {said}")),
-        ProgramEnd::Signalled(signal) => {
-            return Err(format!("was ended by signal {signal}: {said}"));
-        }
-        ProgramEnd::Overdue => return Err(format!("gave no answer in {} s", DEADLINE.as_secs())),
-    }
     // The stand-in for a missing executable exits 0 and reports itself.
     if said.contains(plugin::WITHOUT_EXECUTABLES) {
-        return Err(format!("stands alone: {said}"));
+        return Err(format!("finds no executables: {said}"));
     }
     let stdout = outcome.stdout.trim();
     // SessionStart may print project facts. Every other hook must print nothing in a session

@@ -20,20 +20,17 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fix {
     /// Makes a folder private to its owner.
-    Private(PathBuf),
+    MakePrivate(PathBuf),
     /// Removes the write permission of group and others.
-    Alone(PathBuf),
+    RemoveWriteAccess(PathBuf),
     /// Removes the manifest entry of a session that leads to no loop.
     ForgetEntry(String),
     /// Restores a loop's state from its last good copy, and keeps the broken file.
-    Mend(PathBuf),
+    RestoreState(PathBuf),
     /// Pauses a loop whose client is gone.
-    Rest(PathBuf),
-    /// Repeats an installation that has lost a part.
-    Install {
-        /// The project's folder; `None` for the user's own configuration.
-        project: Option<PathBuf>,
-    },
+    PauseLoop(PathBuf),
+    /// Repeats an installation that has lost a part, or is of another version.
+    Install(ScopeArgs),
     /// Removes the worktrees of workers whose work is merged.
     CleanWorktrees(PathBuf),
 }
@@ -44,12 +41,7 @@ impl Fix {
     pub(super) fn install_again(settings: &Path, places: &InstallPaths) -> Option<Fix> {
         let record = InstallRecord::read(places.ralph.root()).ok()?;
         record.of(settings)?;
-        if settings == places.config.join("settings.json") {
-            return Some(Fix::Install { project: None });
-        }
-        let folder = settings.parent()?;
-        let is_project = folder.file_name()? == ".claude" && settings.ends_with("settings.json");
-        is_project.then(|| Fix::Install { project: folder.parent().map(Path::to_owned) })
+        ScopeArgs::of_settings(settings, places).map(Fix::Install)
     }
 
     /// Carries out the step. Returns what was done.
@@ -58,20 +50,20 @@ impl Fix {
     /// When the step failed; nothing has changed then.
     pub(super) fn carry_out(&self, places: &InstallPaths) -> Result<String> {
         match self {
-            Fix::Private(folder) => {
+            Fix::MakePrivate(folder) => {
                 user_files::change_mode(folder, 0o700, 0o077)?;
                 Ok(format!("`{}` is private now", folder.display()))
             }
-            Fix::Alone(path) => {
+            Fix::RemoveWriteAccess(path) => {
                 user_files::change_mode(path, 0, 0o022)?;
                 Ok(format!("others can no longer write to `{}`", path.display()))
             }
             Fix::ForgetEntry(session) => forget(session, places),
-            Fix::Mend(state) => mend(&LoopFile::at(state)),
-            Fix::Rest(state) => rest(&LoopFile::at(state)),
-            Fix::Install { project } => {
-                install::again(ScopeArgs::of(project.clone()))?;
-                Ok("registered the hooks again".to_owned())
+            Fix::RestoreState(state) => restore(&LoopFile::at(state)),
+            Fix::PauseLoop(state) => pause(&LoopFile::at(state)),
+            Fix::Install(args) => {
+                install::again(args.clone())?;
+                Ok(format!("repeated `{}`", args.command(None)))
             }
             Fix::CleanWorktrees(root) => clean_worktrees(places, root),
         }
@@ -91,21 +83,21 @@ fn forget(session: &str, places: &InstallPaths) -> Result<String> {
     Ok(format!("removed the entry of session {session}, which pointed to no loop"))
 }
 
-fn mend(file: &LoopFile) -> Result<String> {
+fn restore(file: &LoopFile) -> Result<String> {
     let id = file.update(|state| state.loop_id.clone())?.context("the loop no longer exists")?;
     Ok(format!("loop {id} restored from its last good state; the broken file is kept beside it"))
 }
 
-fn rest(file: &LoopFile) -> Result<String> {
+fn pause(file: &LoopFile) -> Result<String> {
     let here = Here::gather()?;
-    let rested = file.update(|state| {
+    let paused = file.update(|state| {
         let is_gone = state.client.as_ref().is_some_and(|client| !client::is_alive(client));
         (state.is_running() && is_gone).then(|| {
             state.pause(PauseCause::Crashed, "its client went away", here.now);
             state.clone()
         })
     })?;
-    let Some(state) = rested.context("the loop no longer exists")? else {
+    let Some(state) = paused.context("the loop no longer exists")? else {
         bail!("the loop is running again or paused; not changed");
     };
     note(&here, file, &state, ("doctor", "paused"), "its client went away");

@@ -21,14 +21,9 @@ pub(super) fn check(home: &Path) -> Check {
         let cure = "change its owner, or set RALPH_HOME to a folder of yours";
         return fail(NAME, format!("`{shown}` belongs to someone else"), cure);
     }
-    if access.mode & 0o077 != 0 {
-        let detail = format!("`{shown}` has mode {:04o}: others can read it", access.mode);
-        let private = Fix::Private(home.to_owned());
-        return fail(NAME, detail, format!("run `chmod 700 {shown}`")).with_fix(private);
-    }
-    if access.mode & 0o700 != 0o700 {
-        let detail = format!("`{shown}` has mode {:04o}: its owner cannot use it", access.mode);
-        let private = Fix::Private(home.to_owned());
+    if access.mode & 0o777 != 0o700 {
+        let detail = format!("`{shown}` has mode {:04o}: only you should use it", access.mode);
+        let private = Fix::MakePrivate(home.to_owned());
         return fail(NAME, detail, format!("run `chmod 700 {shown}`")).with_fix(private);
     }
     match writable_by_others(home) {
@@ -36,7 +31,8 @@ pub(super) fn check(home: &Path) -> Check {
         Some(path) => {
             let shown = path.display();
             let detail = format!("`{shown}` can be written by others");
-            fail(NAME, detail, format!("run `chmod go-w {shown}`")).with_fix(Fix::Alone(path))
+            fail(NAME, detail, format!("run `chmod go-w {shown}`"))
+                .with_fix(Fix::RemoveWriteAccess(path))
         }
     }
 }

@@ -43,7 +43,7 @@ fn orphan(state: &LoopState, file: &Path, projects: &Path) -> Option<Check> {
     if state.is_running() && has_gone {
         let detail =
             format!("loop {id} counts as running at {}, but its client is gone", state.position());
-        return Some(warn(NAME, detail, way).with_fix(Fix::Rest(file.to_owned())));
+        return Some(warn(NAME, detail, way).with_fix(Fix::PauseLoop(file.to_owned())));
     }
     let is_lost = has_gone && !has_conversation(projects, &state.session_id);
     is_lost.then(|| {

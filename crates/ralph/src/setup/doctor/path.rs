@@ -5,7 +5,7 @@
 
 use super::check::{Check, warn, well};
 use super::settings::hooks;
-use super::versions;
+use super::{executables, versions};
 use crate::setup::places::InstallPaths;
 use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::{process::programs, project::user_files};
@@ -40,7 +40,8 @@ fn found(places: &InstallPaths) -> impl Fn(&str) -> Option<PathBuf> {
     move |name| {
         let path = programs::find_on_path(name)?;
         let starts_ours = places.are_copied()
-            && versions::printed(&path, name).as_deref() == Some(versions::OURS);
+            && executables::version_of(&path, name).ok().flatten().as_deref()
+                == Some(versions::OURS);
         Some(if starts_ours { places.typed().join(name) } else { path })
     }
 }

@@ -5,19 +5,25 @@
 //! any other, the client reads its own copy.
 
 use super::check::{Check, fail, warn, well};
-use super::registration::missing;
+use super::registration::INCOMPLETE;
 use super::settings::{RegisteredHook, hooks_in};
+use crate::setup::install::merge;
 use crate::setup::install::plugin::DESCRIPTION;
 use crate::setup::places::InstallPaths;
-use ralph_core::protocol::registration::Origin;
+use ralph_core::protocol::registration::{Origin, plugin_hooks_json};
 use ralph_core::text::plural::counted;
 use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::client::plugins::{in_place, json};
 use ralph_io::project::user_files;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 const NAME: &str = "registration";
+
+/// The file in which a plugin registers its hooks.
+const HOOKS: &str = "hooks/hooks.json";
 
 /// What to do if a plugin does not work.
 pub(super) const CURE: &str = "run `ralph install --plugin DIR`, then the commands that it prints";
@@ -74,7 +80,7 @@ fn copy(id: &str, plugins: &Path) -> Option<PathBuf> {
 }
 
 fn hooks_of(root: &Path) -> Vec<RegisteredHook> {
-    let mut hooks = hooks_in(&json(&root.join("hooks/hooks.json")), Origin::Plugin);
+    let mut hooks = hooks_in(&json(&root.join(HOOKS)), Origin::Plugin);
     for hook in &mut hooks {
         hook.command = hook.command.replace("${CLAUDE_PLUGIN_ROOT}", &root.to_string_lossy());
     }
@@ -92,14 +98,13 @@ pub(super) fn check(plugin: &Plugin) -> Check {
         );
     };
     let shown = root.display();
-    let missing = missing(&plugin.hooks);
-    if !missing.is_empty() {
-        let missing = missing.join(", ");
-        return fail(
-            NAME,
-            format!("not registered by the plugin `{id}` in `{shown}`: {missing}"),
-            CURE,
-        );
+    let [registered, wanted] =
+        [json(&root.join(HOOKS)), Value::from_str(&plugin_hooks_json()).unwrap_or_default()];
+    let differing = merge::differing(&registered["hooks"], &wanted["hooks"], Origin::Plugin);
+    if !differing.is_empty() {
+        let events = differing.join(", ");
+        let detail = format!("in the plugin `{id}` in `{shown}`, {INCOMPLETE} {events}");
+        return fail(NAME, detail, CURE);
     }
     let hooks = counted(plugin.hooks.len(), "hook", "hooks");
     well(NAME, format!("{hooks} in the plugin `{id}` in `{shown}`"))

@@ -17,18 +17,12 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RegisteredHook {
     pub(crate) event: String,
-    /// Which occurrences of the event it matches; `*` if not set.
-    pub(super) matcher: String,
     /// The program in exec form, or the whole line in shell form.
     pub(super) command: String,
     /// The arguments in exec form; `None` in shell form.
     pub(super) args: Option<Vec<String>>,
-    /// Whether the hook runs in the background and its exit code can wake the session.
-    pub(super) is_async_rewake: bool,
     /// The timeout; `None` means the client's default.
     pub(crate) timeout_ms: Option<u64>,
-    /// Whether the guarded action is blocked if the hook cannot start.
-    pub(super) blocks_on_failure: bool,
 }
 
 /// The settings that apply to this user in the current folder.
@@ -66,24 +60,20 @@ pub(crate) fn hooks_in(settings: &Value, origin: Origin) -> Vec<RegisteredHook> 
             hooks.extend(
                 entries
                     .filter(|entry| merge::is_ours(entry, origin))
-                    .map(|entry| registered_hook(event, group, entry)),
+                    .map(|entry| registered_hook(event, entry)),
             );
         }
     }
     hooks
 }
 
-fn registered_hook(event: &str, group: &Value, entry: &Value) -> RegisteredHook {
+fn registered_hook(event: &str, entry: &Value) -> RegisteredHook {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let matcher = group["matcher"].as_str().filter(|matcher| !matcher.is_empty());
     RegisteredHook {
         event: event.to_owned(),
-        matcher: matcher.unwrap_or("*").to_owned(),
         command: word(&entry["command"]),
         args: entry["args"].as_array().map(|args| args.iter().map(word).collect()),
-        is_async_rewake: entry["asyncRewake"] == true,
         timeout_ms: entry["timeout"].as_f64().map(|seconds| (seconds * 1e3) as u64),
-        blocks_on_failure: entry["onFailure"] == "block",
     }
 }
 
@@ -253,8 +243,8 @@ mod tests {
     #[track_caller]
     fn hooks(texts: [Value; 4], verdict: CheckVerdict, expected: &str) {
         let check = check_hooks_enabled(&settings(texts));
-        assert_eq!(check.verdict, verdict, "{check}");
-        assert!(check.detail.contains(expected), "{check}");
+        assert_eq!(check.verdict, verdict, "{check:?}");
+        assert!(check.detail.contains(expected), "{check:?}");
     }
 
     #[test]
@@ -308,8 +298,8 @@ mod tests {
     fn a_cap_is_a_whole_number() {
         let check = |cap: &str, verdict, expected: &str| {
             let check = judge_block_cap(Some((cap.to_owned(), "here".to_owned())));
-            assert_eq!(check.verdict, verdict, "{check}");
-            assert!(check.detail.contains(expected), "{check}");
+            assert_eq!(check.verdict, verdict, "{check:?}");
+            assert!(check.detail.contains(expected), "{check:?}");
         };
         check("30", CheckVerdict::Well, "is 30 here");
         check("0", CheckVerdict::Well, "is 0 here: never");

@@ -50,14 +50,10 @@ impl Loops {
         match file.read() {
             Ok(None) => {}
             Ok(Some(loaded)) => {
-                let mend = || Fix::Mend(file.path().to_owned());
                 self.troubles.extend(loaded.warning.map(|warning| {
-                    fail(
-                        NAME,
-                        warning,
-                        "the loop's next event restores it and keeps the broken file",
-                    )
-                    .with_fix(mend())
+                    let cure = "the loop's next event restores it and keeps the broken file";
+                    let restored = Fix::RestoreState(file.path().to_owned());
+                    fail(NAME, warning, cure).with_fix(restored)
                 }));
                 self.states.push(loaded.state);
                 self.files.push(file);

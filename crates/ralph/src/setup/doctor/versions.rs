@@ -4,35 +4,34 @@
 //! longer does, and an older hook leaves the state of a newer `ralph` alone, so the loop stops being
 //! enforced.
 
-use super::check::{Check, warn, well};
+use super::check::{Check, grouped, warn, well};
+use super::executables::Executable;
+use super::fix::Fix;
 use super::plugin::Plugin;
-use crate::setup::install::plugin::DESCRIPTION;
-use crate::setup::install::record::{Copied, Install, InstallRecord};
-use crate::setup::install::shipped::SHIPPED;
+use crate::setup::install::record::{Install, InstallRecord};
+use crate::setup::install::scope::ScopeArgs;
 use crate::setup::places::InstallPaths;
-use ralph_core::protocol::registration::HOOK_EXECUTABLES;
 use ralph_core::shell::quoted;
-use ralph_core::text::hex;
-use ralph_hooks::hook_runner::VERSION;
-use ralph_io::process::run_once::{self, Program, ProgramEnd};
 use ralph_io::project::user_files;
-use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::path::Path;
-use std::time::Duration;
 
 const NAME: &str = "versions";
 pub(super) const OURS: &str = env!("CARGO_PKG_VERSION");
-const DEADLINE: Duration = Duration::from_secs(5);
 
 /// One line if all have the version of this `ralph`, else one for each part that differs.
-pub(super) fn check(plugin: Option<&Plugin>, places: &InstallPaths) -> Vec<Check> {
-    let record = InstallRecord::read(places.ralph.root()).ok();
-    let installs: Vec<&Install> = record.iter().flat_map(|record| record.all()).collect();
-    let with_skills: Vec<&Install> =
-        installs.into_iter().filter(|install| has_skills(install)).collect();
-    let mut wrong = executables(places);
-    wrong.extend(with_skills.iter().filter_map(|install| skills(install, places)));
+pub(super) fn check(
+    hooks: &[Executable],
+    plugin: Option<&Plugin>,
+    places: &InstallPaths,
+) -> Vec<Check> {
+    let record = InstallRecord::read(places.ralph.root()).unwrap_or_default();
+    let with_skills: Vec<(&Install, ScopeArgs)> = record
+        .all()
+        .iter()
+        .filter(|install| user_files::access(&install.settings).is_some())
+        .filter_map(|install| Some((install, ScopeArgs::of_settings(&install.settings, places)?)))
+        .collect();
+    let mut wrong = executables(hooks, places);
+    wrong.extend(with_skills.iter().filter_map(|(install, args)| skills(install, args, places)));
     wrong.extend(plugin.and_then(|plugin| of_plugin(plugin, places)));
     if !wrong.is_empty() {
         return wrong;
@@ -44,92 +43,35 @@ pub(super) fn check(plugin: Option<&Plugin>, places: &InstallPaths) -> Vec<Check
 }
 
 /// The hooks of another version than this `ralph`, in one line for each version.
-fn executables(places: &InstallPaths) -> Vec<Check> {
-    let mut others: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for name in HOOK_EXECUTABLES {
-        match printed(&places.executables.join(name), name) {
-            Some(version) if version != OURS => others.entry(version).or_default().push(name),
-            _ => {}
-        }
-    }
-    let folder = places.executables.display();
-    let line = |(version, names): (String, Vec<&str>)| {
-        let names = names.join(", ");
+fn executables(hooks: &[Executable], places: &InstallPaths) -> Vec<Check> {
+    let versions = hooks.iter().filter_map(|hook| {
+        Some((hook.version.as_ref().ok()?.as_deref().filter(|it| *it != OURS)?, hook.name))
+    });
+    let line = |(version, names): (&str, Vec<&str>)| {
+        let (names, folder) = (names.join(", "), places.executables.display());
         let detail = format!("{names} in `{folder}`: {version}, and this `ralph` is {OURS}");
-        let cure = match places.are_copied() && !is_newer(&version) {
+        let cure = match places.are_copied() && !is_newer(version) {
             true => "run `ralph install`".to_owned(),
             false => upgrade(places),
         };
         warn(NAME, detail, cure)
     };
-    others.into_iter().map(line).collect()
+    grouped(versions).into_iter().map(line).collect()
 }
 
-/// The version that an executable prints; `None` if it does not start or prints none, which another
-/// check reports.
-pub(super) fn printed(path: &Path, name: &str) -> Option<String> {
-    let command = path.to_str()?;
-    let program = Program {
-        command,
-        args: vec![VERSION],
-        folder: Path::new("/"),
-        stdin: "",
-        // A hook of a named session answers for that session.
-        env: vec![("CLAUDE_CODE_SESSION_ID", OsStr::new(""))],
-        deadline: DEADLINE,
-    };
-    let outcome = run_once::run(&program).ok()?;
-    let printed = outcome.stdout.strip_prefix(name)?.trim();
-    (outcome.ended == ProgramEnd::Exited(0) && !printed.is_empty()).then(|| printed.to_owned())
-}
-
-/// Whether this installation still has its settings file. A plugin's version is in its own file.
-fn has_skills(install: &Install) -> bool {
-    !install.settings.ends_with(DESCRIPTION) && user_files::access(&install.settings).is_some()
-}
-
-fn skills(install: &Install, places: &InstallPaths) -> Option<Check> {
-    let is_same = match &install.version {
-        Some(version) => version == OURS,
-        None => !has_older_text(install),
-    };
-    if is_same {
+fn skills(install: &Install, args: &ScopeArgs, places: &InstallPaths) -> Option<Check> {
+    let version = install.version.as_deref().unwrap_or("older");
+    if version == OURS {
         return None;
     }
-    let version = install.version.as_deref().unwrap_or("older");
     let folder = install.settings.parent().unwrap_or(&install.settings).display();
     let detail =
         format!("skills, agents and hooks in `{folder}`: {version}, and this `ralph` is {OURS}");
-    let cure = match is_newer(version) {
-        true => upgrade(places),
-        false => format!("run `{}`", install_again(&install.settings, places)),
-    };
-    Some(warn(NAME, detail, cure))
-}
-
-/// Whether a file of an installation without a recorded version differs from that of this version.
-fn has_older_text(install: &Install) -> bool {
-    let is_other = |copied: &Copied| {
-        let shipped = SHIPPED.iter().find(|file| copied.path.ends_with(file.path));
-        shipped.is_none_or(|file| hex::sha256(file.without_hooks()) != copied.digest)
-    };
-    install.files.iter().any(is_other)
-}
-
-/// The command that repeats the installation into this settings file.
-fn install_again(settings: &Path, places: &InstallPaths) -> String {
-    if settings == places.config.join("settings.json") {
-        return "ralph install".to_owned();
-    }
-    let above = settings.parent().and_then(Path::parent).unwrap_or(Path::new("."));
-    let text = user_files::find(settings).ok().and_then(|found| found.text).unwrap_or_default();
-    // A stow package names the hooks without a folder.
-    let is_package = above.ends_with("claude") && !text.contains("/ralph-stop-hook");
-    let (option, folder) = match above.parent().filter(|_| is_package) {
-        Some(package) => ("--stow", package),
-        None => ("--project", above),
-    };
-    format!("ralph install {option} {}", quoted(&folder.to_string_lossy()))
+    Some(match is_newer(version) {
+        true => warn(NAME, detail, upgrade(places)),
+        false => warn(NAME, detail, format!("run `{}`", args.command(None)))
+            .with_fix(Fix::Install(args.clone())),
+    })
 }
 
 fn of_plugin(plugin: &Plugin, places: &InstallPaths) -> Option<Check> {

@@ -39,6 +39,23 @@ impl ScopeArgs {
         ScopeArgs { project, ..ScopeArgs::default() }
     }
 
+    /// The scope whose installation writes this settings file; `None` for another name than Ralph's.
+    pub(crate) fn of_settings(settings: &Path, places: &InstallPaths) -> Option<ScopeArgs> {
+        if settings == places.config.join("settings.json") {
+            return Some(ScopeArgs::default());
+        }
+        let is_scope = settings.ends_with(".claude/settings.json");
+        let folder = settings.parent().filter(|_| is_scope)?.parent()?;
+        let text = user_files::find(settings).ok().and_then(|found| found.text);
+        // A stow package names the hooks without a folder.
+        let is_package = folder.ends_with("claude")
+            && !text.is_some_and(|text| text.contains("/ralph-stop-hook"));
+        Some(match folder.parent().filter(|_| is_package) {
+            Some(package) => ScopeArgs { stow: Some(package.to_owned()), ..ScopeArgs::default() },
+            None => ScopeArgs::of(Some(folder.to_owned())),
+        })
+    }
+
     /// The command that installs here, with this extra.
     pub(crate) fn command(&self, extra: Option<Extra>) -> String {
         let folders = [("project", &self.project), ("stow", &self.stow), ("plugin", &self.plugin)];
