@@ -287,33 +287,41 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// A block of a Markdown document that is fenced as JSON.
+/// A fenced block of a Markdown document, such as the JSON of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JsonBlock {
+pub struct JsonBlock<'a> {
     /// The line of its opening fence, from 1.
     pub line: usize,
+    /// The words behind the opening fence.
+    pub kind: &'a str,
     /// The text between the fences.
     pub text: String,
 }
 
-/// The block that contains the plan: the last
-/// ```` ```json ralph-plan ```` block, otherwise the last ```` ```json ```` block. A block without
-/// a closing fence ends with the text. Blocks with another language are skipped as a whole, because
-/// they may show a plan as an example.
-pub fn block(text: &str) -> Option<JsonBlock> {
-    let (mut last, mut named) = (None, None);
+/// The fenced blocks. One without a closing fence ends with the text.
+fn fenced(text: &str) -> Vec<JsonBlock<'_>> {
+    let mut blocks = Vec::new();
     let mut lines = text.lines().enumerate();
     while let Some((at, line)) = lines.next() {
         let Some((fence, kind)) = opening(line) else { continue };
         let inside: Vec<&str> =
             lines.by_ref().map(|(_, line)| line).take_while(|line| !closes(line, fence)).collect();
-        let mut words = kind.split_whitespace();
-        if words.next().is_some_and(|word| word.eq_ignore_ascii_case("json")) {
-            let place = if words.any(|word| word == "ralph-plan") { &mut named } else { &mut last };
-            *place = Some(JsonBlock { line: at + 1, text: inside.join("\n") });
-        }
+        blocks.push(JsonBlock { line: at + 1, kind, text: inside.join("\n") });
     }
-    named.or(last)
+    blocks
+}
+
+/// The block that contains the plan: the last
+/// ```` ```json ralph-plan ```` block, otherwise the last ```` ```json ```` block. Blocks with
+/// another language are skipped as a whole, because they may show a plan as an example.
+pub fn block(text: &str) -> Option<JsonBlock<'_>> {
+    let is_json = |block: &JsonBlock<'_>| {
+        block.kind.split_whitespace().next().is_some_and(|word| word.eq_ignore_ascii_case("json"))
+    };
+    let is_named =
+        |block: &JsonBlock<'_>| block.kind.split_whitespace().any(|word| word == "ralph-plan");
+    let blocks = fenced(text).into_iter().filter(is_json);
+    blocks.max_by_key(|block| (is_named(block), block.line))
 }
 
 /// The fence characters and the words after them.

@@ -5,7 +5,6 @@
 
 use super::{Graph, waves};
 use crate::state::{Task, TaskStatus};
-use crate::text::plural::counted;
 use jiff::Timestamp;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -17,14 +16,6 @@ pub enum Advice {
     NoCondition { ids: Vec<String> },
     /// Two tasks that may run at the same time and would write to the same file.
     SideBySide { file: String, first: String, second: String },
-    /// Two consecutive tasks that change exactly the same files.
-    OneWouldDo {
-        first: String,
-        /// The task that depends on the first.
-        second: String,
-    },
-    /// Many tasks for few files.
-    ManyForFew { tasks: usize, files: usize },
     /// A member that nothing reads, with a name that resembles a known one.
     Misnamed {
         id: String,
@@ -44,13 +35,6 @@ pub enum Advice {
 
 /// How many items of one kind are reported.
 const MOST: usize = 5;
-
-/// Up to this many tasks are never too many.
-const FEW_TASKS: usize = 10;
-
-/// Above this many tasks per file there are too many: a task is a unit of work that justifies a
-/// fresh look at the project, not a single edit.
-const TASKS_FOR_A_FILE: usize = 3;
 
 /// Names that planners write for a member, with the one that Ralph reads.
 const MISNAMED: [(&str, &str); 16] = [
@@ -93,14 +77,6 @@ impl fmt::Display for Advice {
                 "{first} and {second} could run in parallel, and both change `{file}`; make one \
                  depend on the other"
             ),
-            Advice::OneWouldDo { first, second } => {
-                write!(to, "{second} only continues {first} in the same files; merge them")
-            }
-            Advice::ManyForFew { tasks, files } => {
-                let files = counted(*files, "file", "files");
-                let tasks = counted(*tasks, "task", "tasks");
-                write!(to, "{tasks} for {files} are too many; merge the small ones")
-            }
             Advice::Misnamed { id, member, meant } => {
                 write!(to, "nothing reads `{member}` of {id}; if `{meant}` was meant, write that")
             }
@@ -115,8 +91,6 @@ pub fn advice(tasks: &[Task]) -> Vec<Advice> {
     said.extend(without_condition(tasks));
     said.extend(some(misnamed(tasks), "ignored members"));
     said.extend(some(side_by_side(tasks), "files that two parallel tasks could change"));
-    said.extend(some(one_would_do(tasks), "pairs of tasks to merge"));
-    said.extend(many_for_few(tasks));
     said
 }
 
@@ -167,15 +141,14 @@ fn side_by_side(tasks: &[Task]) -> Vec<Advice> {
         places.sort_by_key(|place| order.get(place));
         pairs.extend(places.windows(2).map(|pair| (*file, pair[0], pair[1])));
     }
-    let asked: Vec<(usize, usize)> =
-        pairs.iter().map(|(_, first, second)| (*first, *second)).collect();
+    let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
     let mut named = HashSet::new();
-    between(tasks, &asked)
+    pairs
         .into_iter()
-        .zip(pairs)
         // Two tasks that share forty files are one piece of advice.
-        .filter(|(leads, (_, first, second))| !leads && named.insert((*first, *second)))
-        .map(|(_, (file, first, second))| Advice::SideBySide {
+        .filter(|(_, first, second)| named.insert((*first, *second)))
+        .filter(|(_, first, second)| !comes_after(tasks, &graph, *second, *first))
+        .map(|(file, first, second)| Advice::SideBySide {
             file: file.to_owned(),
             first: tasks[first].id.clone(),
             second: tasks[second].id.clone(),
@@ -197,91 +170,18 @@ fn plain_path(file: &str) -> &str {
     path
 }
 
-fn one_would_do(tasks: &[Task]) -> Vec<Advice> {
-    let mut dependents: HashMap<&str, usize> = HashMap::new();
-    tasks.iter().flat_map(|task| &task.deps).for_each(|id| {
-        *dependents.entry(id).or_default() += 1;
-    });
-    let open: HashMap<&str, &Task> =
-        open(tasks).map(|(_, task)| (task.id.as_str(), task)).collect();
-    let follows = |second: &Task| {
-        let [only] = second.deps.as_slice() else { return None };
-        let first = *open.get(only.as_str())?;
-        let alone = dependents.get(only.as_str()) == Some(&1);
-        let same = !first.files.is_empty() && files(first) == files(second);
-        (alone && same)
-            .then(|| Advice::OneWouldDo { first: first.id.clone(), second: second.id.clone() })
-    };
-    tasks.iter().filter(|task| open.contains_key(task.id.as_str())).filter_map(follows).collect()
-}
-
-fn files(task: &Task) -> HashSet<&str> {
-    task.files.iter().map(|file| plain_path(file)).collect()
-}
-
-/// Counts only tasks that name files: a task without files may be about anything.
-fn many_for_few(tasks: &[Task]) -> Option<Advice> {
-    let with_files: Vec<&Task> =
-        open(tasks).map(|(_, task)| task).filter(|task| !task.files.is_empty()).collect();
-    let n_files = with_files.iter().flat_map(|task| files(task)).collect::<HashSet<_>>().len();
-    let n_tasks = with_files.len();
-    (n_tasks > FEW_TASKS && n_tasks > n_files * TASKS_FOR_A_FILE)
-        .then_some(Advice::ManyForFew { tasks: n_tasks, files: n_files })
-}
-
-// Whether one task comes after another, for many pairs at once.
-//
-// Checked one by one, ten thousand pairs in a graph of ten thousand tasks would take a hundred
-// million steps. Instead, one walk through the graph covers up to 4096 first tasks, with one bit
-// for each in every step.
-
-/// How many 64-bit words each task carries on one walk: enough for most graphs, and about five
-/// megabytes at ten thousand tasks.
-const WORDS: usize = 64;
-
-/// For each pair of positions, whether the second task depends on the first, directly or not. A
-/// task that is in no wave depends on nothing.
-fn between(tasks: &[Task], pairs: &[(usize, usize)]) -> Vec<bool> {
-    let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
-    let order: Vec<usize> = waves::places(tasks).into_iter().flatten().collect();
-    let mut firsts: Vec<usize> = pairs.iter().map(|(first, _)| *first).collect();
-    firsts.sort_unstable();
-    firsts.dedup();
-    let mut leads = vec![false; pairs.len()];
-    for asked in firsts.chunks(WORDS * 64) {
-        let bit: HashMap<usize, usize> =
-            asked.iter().enumerate().map(|(at, place)| (*place, at)).collect();
-        let words = asked.len().div_ceil(64);
-        let behind = walk(tasks, &graph, &order, &bit, words);
-        for (lead, (first, second)) in leads.iter_mut().zip(pairs) {
-            if let Some(at) = bit.get(first) {
-                *lead = behind[second * words + at / 64] >> (at % 64) & 1 == 1;
-            }
+/// Whether a task depends on another, directly or not.
+fn comes_after(tasks: &[Task], graph: &Graph, task: usize, first: usize) -> bool {
+    let mut seen = HashSet::from([task]);
+    let mut open = vec![task];
+    while let Some(place) = open.pop() {
+        if place == first {
+            return true;
         }
+        let deps = tasks[place].deps.iter().filter_map(|id| graph.place(id));
+        open.extend(deps.filter(|on| seen.insert(*on)));
     }
-    leads
-}
-
-/// For each task, the bits of all tasks that it comes after.
-fn walk(
-    tasks: &[Task],
-    graph: &Graph,
-    order: &[usize],
-    bit: &HashMap<usize, usize>,
-    words: usize,
-) -> Vec<u64> {
-    let mut behind = vec![0_u64; tasks.len() * words];
-    for place in order {
-        for on in tasks[*place].deps.iter().filter_map(|id| graph.place(id)) {
-            for word in 0..words {
-                behind[place * words + word] |= behind[on * words + word];
-            }
-            if let Some(at) = bit.get(&on) {
-                behind[place * words + at / 64] |= 1 << (at % 64);
-            }
-        }
-    }
-    behind
+    false
 }
 
 #[cfg(test)]

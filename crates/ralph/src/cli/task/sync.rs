@@ -15,9 +15,8 @@ use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs};
 use anyhow::{Context, Result};
 use ralph_core::state::{LoopState, Phase};
-use ralph_core::tasks::graph::GraphDiff;
-use ralph_core::tasks::plan::lines::Text;
-use ralph_core::tasks::plan::{Plan, Problem};
+use ralph_core::tasks::graph::{GraphDiff, TaskLine};
+use ralph_core::tasks::plan::{Plan, Problem, lines};
 use ralph_core::text::plural::counted;
 use ralph_io::{client::given, store::lifecycle};
 use std::io::IsTerminal;
@@ -70,15 +69,18 @@ pub(super) fn sync(here: &Here, args: &Sync) -> Result<Exit> {
 /// # Errors
 /// When the loop cannot be read or written. Faulty lines are the inner error.
 pub(crate) fn store(here: &Here, lines: &str) -> Result<Result<String, Vec<Problem>>> {
-    let lines = &Text::read(lines);
-    if lines.is_empty() {
-        let what = "the block of tasks is empty".to_owned();
-        return Ok(Err(vec![Problem { place: String::new(), what }]));
-    }
+    let lines = match lines::read(lines) {
+        Err(problems) => return Ok(Err(problems)),
+        Ok(lines) if lines.is_empty() => {
+            let what = "the block of tasks is empty".to_owned();
+            return Ok(Err(vec![Problem { place: String::new(), what }]));
+        }
+        Ok(lines) => lines,
+    };
     let which = LoopArgs::default();
     let done = match select_loop::to_plan(here, &which)? {
-        Some(found) => update(here, found, lines)?,
-        None => begin(here, &which, lines)?,
+        Some(found) => update(here, found, &lines)?,
+        None => begin(here, &which, &lines)?,
     };
     Ok(done.map(|done| {
         lint::tell(&lint::look(&done.state, &here.root));
@@ -89,13 +91,13 @@ pub(crate) fn store(here: &Here, lines: &str) -> Result<Result<String, Vec<Probl
 /// The tasks after an update, or the problems of the lines, which then change nothing.
 type Updated = Result<Result<SyncResult, Vec<Problem>>>;
 
-fn read() -> Result<Text> {
+fn read() -> Result<Vec<TaskLine>> {
     let how = "write one task on each line, those that are to stay included: `ralph plan-sync < \
                tasks.jsonl`";
     if std::io::stdin().is_terminal() {
         return Err(refused(Exit::No, format!("there is nothing on standard input; {how}")));
     }
-    let lines = Text::read(&given::stdin()?);
+    let lines = lines::read(&given::stdin()?).map_err(unsound)?;
     match lines.is_empty() {
         // An empty list usually comes from a planner that failed, not from one that
         // wants all tasks gone.
@@ -123,26 +125,26 @@ fn nobody_elses(here: &Here, found: Option<&FoundLoop>, which: &LoopArgs) -> Res
 }
 
 /// What the sync would change.
-fn compare(here: &Here, state: Option<LoopState>, lines: &Text) -> Updated {
+fn compare(here: &Here, state: Option<LoopState>, lines: &[TaskLine]) -> Updated {
     let is_new = state.is_none();
     let mut state = match state {
         Some(state) => state,
         None => plan_import::planned(here, Plan::default())?,
     };
-    Ok(lines.sync(&state.task_graph, here.now).map(|synced| {
+    Ok(lines::sync(&state.task_graph, lines, here.now).map(|synced| {
         state.task_graph = synced.tasks.into();
         SyncResult { state, diff: synced.diff, is_new }
     }))
 }
 
-fn update(here: &Here, found: FoundLoop, lines: &Text) -> Updated {
+fn update(here: &Here, found: FoundLoop, lines: &[TaskLine]) -> Updated {
     let file = found.file.clone();
     let changed = found.update(|state| {
         // The loop may have ended since it was found.
         if !state.is_live() && state.phase != Phase::Planned {
             return Ok(None);
         }
-        let synced = lines.sync(&state.task_graph, here.now)?;
+        let synced = lines::sync(&state.task_graph, lines, here.now)?;
         state.task_graph = synced.tasks.into();
         Ok(Some((state.clone(), synced.diff)))
     });
@@ -159,7 +161,7 @@ fn update(here: &Here, found: FoundLoop, lines: &Text) -> Updated {
 }
 
 /// Makes the planned loop, unless another process has made it since.
-fn begin(here: &Here, which: &LoopArgs, lines: &Text) -> Updated {
+fn begin(here: &Here, which: &LoopArgs, lines: &[TaskLine]) -> Updated {
     let _held = lifecycle::lock_starts(&here.home)?;
     if let Some(found) = select_loop::to_plan(here, which)? {
         return update(here, found, lines);

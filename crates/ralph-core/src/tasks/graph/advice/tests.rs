@@ -41,30 +41,6 @@ fn two_tasks_that_meet_in_many_files_are_named_once() {
 }
 
 #[test]
-fn tasks_that_could_be_one_are_named() {
-    check("a: x\nb after a: x", &["b only continues a in the same files; merge them"]);
-    check("a: x\nb after a: x y", &[]);
-    check("a: x\nb after a: x\nc after a", &[]);
-    check("a done: x\nb after a: x", &[]);
-}
-
-#[test]
-fn many_tasks_for_few_files_are_more_than_the_work_deserves() {
-    // Each task follows one of its own, so that there is no other advice.
-    let tasks = |count: usize, n_files: usize| {
-        let line =
-            |n: usize| format!("t{n} after t{} s{n}: f{} \ns{n}\n", n.max(1) - 1, n % n_files);
-        let text: String = (0..count).map(line).collect();
-        with_files(&text.replacen("after t0 s0", "after s0", 1))
-    };
-    let said = advice(&tasks(11, 3));
-    assert_eq!(said, [Advice::ManyForFew { tasks: 11, files: 3 }]);
-    assert_eq!(said[0].to_string(), "11 tasks for 3 files are too many; merge the small ones");
-    assert_eq!(advice(&tasks(11, 4)), []);
-    assert_eq!(advice(&tasks(10, 2)), []);
-}
-
-#[test]
 fn tasks_without_a_condition_are_named_up_to_a_few() {
     let said = |text: &str| advice(&graph(text)).iter().map(Advice::to_string).collect::<Vec<_>>();
     assert_eq!(
@@ -96,16 +72,10 @@ fn of_much_of_one_kind_only_some_is_said() {
 }
 
 #[test]
-fn a_path_is_found_however_many_are_asked_about() {
-    let mut text = String::from("t0\n");
+fn a_long_way_around_is_a_way() {
+    let mut text = String::from("t0: x\n");
     (1..6_000).for_each(|n| text.push_str(&format!("t{n} after t{}\n", n - 1)));
-    text.push_str("z\n");
-    let tasks = graph(&text);
-    let mut pairs: Vec<(usize, usize)> = (0..5_999).map(|n| (n, 5_999)).collect();
-    pairs.extend((0..5_999).map(|n| (n, 6_000)));
-    let found = between(&tasks, &pairs);
-    assert!(found[..5_999].iter().all(|leads| *leads));
-    assert!(!found[5_999..].iter().any(|leads| *leads));
+    check(&format!("{text}z after t5999: x"), &[]);
 }
 
 #[test]
