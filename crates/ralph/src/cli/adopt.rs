@@ -133,7 +133,7 @@ fn rebind(here: &Here, found: &FoundLoop, session: Option<&str>) -> Result<LoopS
             if is_in_place {
                 lifecycle::complete(&found.file, state, &here.root);
             }
-            free(state, here.now);
+            free(state, "adopted", here.now);
             if let Some(session) = session {
                 hold(state, session, here.now);
             }
@@ -156,13 +156,13 @@ fn rebind(here: &Here, found: &FoundLoop, session: Option<&str>) -> Result<LoopS
 }
 
 /// Makes the loop planned and unbound; it continues in the phase it had.
-fn free(state: &mut LoopState, now: Timestamp) {
+fn free(state: &mut LoopState, why: &str, now: Timestamp) {
     if state.is_running() {
         state.resume_phase = Some(state.phase.clone());
     }
     let session_id = std::mem::take(&mut state.session_id);
     if !session_id.is_empty() {
-        state.lineage.push(Bound { session_id, until: now, why: "adopted".to_owned() });
+        state.lineage.push(Bound { session_id, until: now, why: why.to_owned() });
     }
     state.phase = Phase::Planned;
     state.pause = None;

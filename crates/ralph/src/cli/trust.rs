@@ -64,7 +64,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         screen::say(&format!("{it_is} trusted already, as {} now.", it_is.to_lowercase()))?;
         return Ok(Exit::Done);
     }
-    if !args.yes && !confirmed(counts)? {
+    let question = format!("Let {counts} count in full?");
+    let how = "read the file above, then type `ralph trust --yes`";
+    if !args.yes && !confirmed(&question, how)? {
         return Err(refused(
             Exit::No,
             format!("{} not trusted; nothing was changed", it_is.to_lowercase()),
@@ -83,12 +85,11 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn confirmed(files: &str) -> Result<bool> {
+/// Asks on a terminal; without one, says how to answer.
+fn confirmed(question: &str, how: &str) -> Result<bool> {
     if !screen::can_ask() {
-        let message =
-            "there is no terminal to ask on; read the file above, then type `ralph trust --yes`";
-        return Err(refused(Exit::No, message));
+        return Err(refused(Exit::No, format!("there is no terminal to ask on; {how}")));
     }
-    let answer = screen::ask(&format!("Let {files} count in full? [y/N]"))?;
+    let answer = screen::ask(&format!("{question} [y/N]"))?;
     Ok(matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
 }

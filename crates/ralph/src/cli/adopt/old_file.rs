@@ -9,7 +9,7 @@ use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, ExitError, bad_state, refused};
 use crate::command::screen;
 use anyhow::{Context, Result, bail};
-use ralph_core::state::{Bound, LoopState, Phase, SCHEMA_VERSION};
+use ralph_core::state::{LoopState, Phase, SCHEMA_VERSION};
 use ralph_core::text::plural::counted;
 use ralph_hooks::begin;
 use ralph_io::project::trusted_read;
@@ -86,14 +86,7 @@ fn parse(bytes: &[u8], path: &Path) -> Result<LoopState> {
 }
 
 fn planned(mut state: LoopState, here: &Here) -> LoopState {
-    if state.is_running() {
-        state.resume_phase = Some(state.phase.clone());
-    }
-    state.phase = Phase::Planned;
-    let session_id = std::mem::take(&mut state.session_id);
-    if !session_id.is_empty() {
-        state.lineage.push(Bound { session_id, until: here.now, why: "imported".to_owned() });
-    }
+    super::free(&mut state, "imported", here.now);
     if !Path::new(&state.project_root).is_absolute() {
         state.project_root = here.root.to_string_lossy().into_owned();
     }
@@ -101,10 +94,6 @@ fn planned(mut state: LoopState, here: &Here) -> LoopState {
         state.created_at = here.now;
     }
     state.updated_at = here.now;
-    state.pause = None;
-    state.turn = None;
-    state.client = None;
-    state.via = None;
     // The wall clock starts when the loop continues: it has not run all the time since.
     state.started_at = None;
     state.touched = false;

@@ -1,7 +1,7 @@
 //! `ralph trust --shared`: the user has read the plan of a shared loop, and lets its commands run in
 //! this clone. Trust covers the plan, the tree that the work starts from, and the ledger's first record.
 
-use super::Args;
+use super::{Args, confirmed};
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen;
@@ -9,6 +9,10 @@ use crate::command::select_shared;
 use anyhow::Result;
 use ralph_core::views::shared;
 use ralph_io::git::shared::{SharedPlace, Trusted};
+
+const QUESTION: &str = "Let the commands of this plan run in this clone?";
+const HOW: &str = "read the plan above, then type the command again with `--yes`, or with `--digest` and \
+                   the digest that you were told";
 
 /// Shows the plan, asks, and records the answer.
 pub(super) fn run(here: &Here, args: &Args, place: &SharedPlace) -> Result<Exit> {
@@ -31,7 +35,7 @@ pub(super) fn run(here: &Here, args: &Args, place: &SharedPlace) -> Result<Exit>
             screen::say("The plan is trusted already.")?;
             return Ok(Exit::Done);
         }
-        None if !args.yes && !confirmed()? => {
+        None if !args.yes && !confirmed(QUESTION, HOW)? => {
             return Err(refused(Exit::No, "it is not trusted; nothing was changed"));
         }
         _ => {}
@@ -40,14 +44,4 @@ pub(super) fn run(here: &Here, args: &Args, place: &SharedPlace) -> Result<Exit>
     let run = select_shared::command("run", place);
     screen::say(&format!("The plan is trusted; `{run}` takes part from this clone."))?;
     Ok(Exit::Done)
-}
-
-fn confirmed() -> Result<bool> {
-    if !screen::can_ask() {
-        let message = "there is no terminal to ask on; read the plan above, then type the command \
-                       again with `--yes`, or with `--digest` and the digest that you were told";
-        return Err(refused(Exit::No, message));
-    }
-    let answer = screen::ask("Let the commands of this plan run in this clone? [y/N]")?;
-    Ok(matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
 }
