@@ -13,7 +13,7 @@ mod story;
 
 pub use narrator::Style;
 
-use crate::setup::tell::tell;
+use crate::setup::tell;
 use anyhow::Result;
 use narrator::Account;
 use play::Play;

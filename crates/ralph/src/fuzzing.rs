@@ -3,8 +3,7 @@
 //! Compiled only with `--cfg fuzzing`, which a fuzzer's build sets; the product has no such module.
 
 use crate::command::screen;
-use crate::setup::install::extras::{AskedExtras, Extra, Extras};
-use crate::setup::install::merge::{self, Merged};
+use crate::setup::install::settings::{self, AskedExtras, Extra, Extras, Merged};
 use ralph_core::protocol::registration::Location;
 
 /// A settings text with our hooks added, and whether anything changed; `None` if it is refused.
@@ -16,7 +15,7 @@ pub fn put_in(text: &str, cap: Option<u32>) -> Option<(String, bool)> {
 /// anything changed; `None` if it is refused.
 pub fn take_out(text: &str, before: &str, cap: Option<u32>) -> Option<(String, bool)> {
     let written = merged(before, cap).map(|merged| merged.extras).unwrap_or_default();
-    let out = merge::take_out(text, &written).ok()?;
+    let out = settings::take_out(text, &written).ok()?;
     Some((out.text, !out.changes.is_empty()))
 }
 
@@ -25,7 +24,7 @@ fn merged(text: &str, block_cap: Option<u32>) -> Option<Merged> {
     let base = block_cap.map(|_| Extra::WorkerBase);
     let sandbox = block_cap.filter(|cap| cap % 2 == 1).map(|_| Extra::Sandbox);
     let asked = AskedExtras { block_cap, named: base.into_iter().chain(sandbox).collect() };
-    merge::put_in(text, Location::Folder("/opt/ralph/bin"), &asked, &Extras::default()).ok()
+    settings::put_in(text, Location::Folder("/opt/ralph/bin"), &asked, &Extras::default()).ok()
 }
 
 /// Makes a text safe for a terminal, on one line.

@@ -4,7 +4,7 @@
 
 use super::answer::StepAnswer;
 use super::story::{StoryAction, StoryExpectation, StoryStep};
-use crate::setup::tell::tell;
+use crate::setup::tell;
 use ralph_core::evidence::{observed, receipt};
 use ralph_core::state::{LoopState, Receipt};
 use ralph_core::text::plural::noun;

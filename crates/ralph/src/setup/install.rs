@@ -4,38 +4,31 @@
 //! second run has nothing to do. The installation is recorded, so that an uninstall can reverse it
 //! exactly.
 
-pub(crate) mod extras;
 pub(crate) mod files;
-pub(crate) mod merge;
 pub(crate) mod plugin;
-pub(crate) mod record;
-pub(crate) mod sandbox;
-pub(crate) mod scope;
-pub(super) mod shipped;
-mod statusline;
+pub(crate) mod settings;
 
-use crate::command::client_version;
 use crate::command::exit::{Exit, refused};
-use crate::command::number;
-use crate::setup::doctor::path;
+use crate::command::{client_version, number};
+use crate::setup::doctor::executables;
 use crate::setup::places::InstallPaths;
-use crate::setup::tell::tell;
+use crate::setup::tell;
 use anyhow::{Context, Result};
-use extras::{AskedExtras, Extra};
-use files::{Fate, ShippedFile};
+use files::{Copied, Fate, Install, InstallRecord, ShippedFile};
 use jiff::Zoned;
-use merge::{Merged, REGISTER, SettingsChange};
 use ralph_core::modes::refine::unified;
 use ralph_core::protocol::client_version::ClientFeature;
-use ralph_core::protocol::registration::{HOOK_EXECUTABLES, HOOKS};
+use ralph_core::protocol::registration::{HOOK_EXECUTABLES, HOOKS, Location};
+use ralph_core::shell::quoted;
 use ralph_core::text::hex;
 use ralph_core::text::plural::counted;
 use ralph_io::client::client_settings::ClientSettings;
+use ralph_io::git::worker_base;
+use ralph_io::project;
 use ralph_io::project::user_files::{self, TextFile};
-use ralph_io::{git::worker_base, project, store::atomic};
-use record::{Copied, Install, InstallRecord};
-use scope::{InstallScope, Naming, ScopeArgs};
+use ralph_io::store::atomic;
 use serde_json::Value;
+use settings::{AskedExtras, Extra, Merged, REGISTER, SettingsChange};
 use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 
@@ -91,7 +84,7 @@ fn install(args: &Args, may_ask: MayAsk) -> Result<Exit> {
     if let Some(folder) = args.scope.plugin(&places) {
         return plugin::install(&folder, args.dry_run, &places);
     }
-    let scope = scope::resolve(&args.scope, &places)?;
+    let scope = resolve(&args.scope, &places)?;
     let record = InstallRecord::read(places.ralph.root())?;
     let here = scope.args.project.clone().unwrap_or_else(|| places.current.clone());
     let keeps_ralph_in = ClientSettings::of(&here).sandbox_lets_ralph_out() == Some(false);
@@ -105,7 +98,7 @@ fn install(args: &Args, may_ask: MayAsk) -> Result<Exit> {
     if let Some(why) = too_old.as_ref().filter(|_| is_asked) {
         return Err(refused(Exit::MissingProgram, why.clone()));
     }
-    if may_ask && !is_asked && too_old.is_none() && sandbox::is_agreed(&scope)? {
+    if may_ask && !is_asked && too_old.is_none() && settings::is_sandbox_agreed(&scope)? {
         asked.named.push(Extra::Sandbox);
     }
     let lets_out = asked.named.contains(&Extra::Sandbox);
@@ -136,7 +129,7 @@ fn install(args: &Args, may_ask: MayAsk) -> Result<Exit> {
         }
     }
     if keeps_ralph_in && !lets_out {
-        tell!("{}", sandbox::offer(&scope));
+        tell!("{}", settings::offer_sandbox(&scope));
     }
     if let Some(why) = client_version::too_old(&[ClientFeature::Conversation]) {
         tell!("{why}");
@@ -200,8 +193,8 @@ fn gather(scope: InstallScope, record: &InstallRecord, asked: &AskedExtras) -> R
     let text = settings.text.as_deref().unwrap_or("{}\n");
     let named = || format!("could not use `{}`", scope.settings.display());
     let known_extras = known.as_ref().map(|known| known.extras.clone()).unwrap_or_default();
-    let merged =
-        merge::put_in(text, scope.naming.location(), asked, &known_extras).with_context(named)?;
+    let merged = settings::put_in(text, scope.naming.location(), asked, &known_extras)
+        .with_context(named)?;
     let before = text_without_us(&settings, known.as_ref()).with_context(named)?;
     let ours = known.as_ref().map_or(&[][..], |known| &known.files);
     let files = files::look(&scope)
@@ -212,7 +205,8 @@ fn gather(scope: InstallScope, record: &InstallRecord, asked: &AskedExtras) -> R
         })
         .collect();
     let is_theirs = asked.named.contains(&Extra::WorkerBase) && merged.extras.worker_base.is_none();
-    let kept_base = is_theirs.then(|| extras::worker_base_of(&merged.text)).transpose()?.flatten();
+    let kept_base =
+        is_theirs.then(|| settings::worker_base_of(&merged.text)).transpose()?.flatten();
     Ok(InstallPlan {
         scope,
         settings,
@@ -235,7 +229,7 @@ fn text_without_us(settings: &TextFile, known: Option<&Install>) -> Result<Optio
         Some(known) if known.after == hex::sha256(text) => Ok(known.before.clone()),
         _ => {
             let written = known.map(|known| known.extras.clone()).unwrap_or_default();
-            Ok(Some(merge::take_out(text, &written)?.text))
+            Ok(Some(settings::take_out(text, &written)?.text))
         }
     }
 }
@@ -365,8 +359,146 @@ fn advice(scope: &InstallScope, places: &InstallPaths) -> String {
         ),
         None => {
             let next = "undo: `ralph uninstall`; check it with `ralph doctor`, then type /ralph \"what to do\" in Claude Code";
-            let path = path::advice(places);
+            let path = executables::path_advice(places);
             [path.as_deref(), Some(next)].into_iter().flatten().collect::<Vec<_>>().join("\n")
         }
     }
+}
+
+// The scope of an installation: the user, one project, or a dotfiles package.
+
+/// Which settings, skills and agents to change; by default the user's.
+#[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
+#[group(multiple = false)]
+pub(crate) struct ScopeArgs {
+    /// The user's configuration, which is the default
+    #[arg(long, hide = true)]
+    user: bool,
+    /// The configuration of the project in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(super) project: Option<PathBuf>,
+    /// A package `claude` for GNU stow in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(super) stow: Option<PathBuf>,
+    /// A plugin in this folder, executables included
+    #[arg(long, value_name = "DIR")]
+    plugin: Option<PathBuf>,
+}
+
+impl ScopeArgs {
+    /// The plugin's folder, if the scope is a plugin: that has no settings and is built in another
+    /// way.
+    pub(crate) fn plugin(&self, places: &InstallPaths) -> Option<PathBuf> {
+        self.plugin.as_deref().map(|folder| absolute_path(folder, places))
+    }
+
+    /// The scope of this project, or of the user.
+    pub(crate) fn of(project: Option<PathBuf>) -> ScopeArgs {
+        ScopeArgs { project, ..ScopeArgs::default() }
+    }
+
+    /// The scope whose installation writes this settings file; `None` for another name than Ralph's.
+    pub(crate) fn of_settings(settings: &Path, places: &InstallPaths) -> Option<ScopeArgs> {
+        if settings == places.config.join("settings.json") {
+            return Some(ScopeArgs::default());
+        }
+        let is_scope = settings.ends_with(".claude/settings.json");
+        let folder = settings.parent().filter(|_| is_scope)?.parent()?;
+        let text = user_files::find(settings).ok().and_then(|found| found.text);
+        // A stow package names the hooks without a folder.
+        let is_package = folder.ends_with("claude")
+            && !text.is_some_and(|text| text.contains("/ralph-stop-hook"));
+        Some(match folder.parent().filter(|_| is_package) {
+            Some(package) => ScopeArgs { stow: Some(package.to_owned()), ..ScopeArgs::default() },
+            None => ScopeArgs::of(Some(folder.to_owned())),
+        })
+    }
+
+    /// The command that installs here, with this extra.
+    pub(crate) fn command(&self, extra: Option<Extra>) -> String {
+        let folders = [("project", &self.project), ("stow", &self.stow), ("plugin", &self.plugin)];
+        let named = folders.into_iter().filter_map(|(option, folder)| {
+            let folder = quoted(&folder.as_ref()?.to_string_lossy());
+            Some(format!(" --{option} {folder}"))
+        });
+        let with = extra.map(|extra| format!(" --with {}", extra.as_str()));
+        format!("ralph install{}", named.chain(with).collect::<String>())
+    }
+}
+
+/// Where an installation goes.
+#[derive(Debug, Clone)]
+pub(crate) struct InstallScope {
+    /// For messages.
+    pub(crate) name: String,
+    /// The folder that holds `settings.json`, `skills` and `agents`.
+    pub(crate) base: PathBuf,
+    pub(crate) settings: PathBuf,
+    /// The folder for settings backups: never inside a package that would be linked.
+    pub(crate) backups: PathBuf,
+    /// How the settings name the executables.
+    pub(crate) naming: Naming,
+    /// The arguments that lead here, with absolute paths.
+    pub(crate) args: ScopeArgs,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Naming {
+    /// By absolute path, since the client expands nothing in exec form.
+    Absolute(String),
+    /// By bare name, since a package is the same on every machine.
+    Bare,
+}
+
+impl Naming {
+    /// The location in the form that the table of hooks takes.
+    pub(crate) fn location(&self) -> Location<'_> {
+        match self {
+            Self::Absolute(folder) => Location::Folder(folder),
+            Self::Bare => Location::Path,
+        }
+    }
+}
+
+/// Resolves the arguments to paths.
+pub(crate) fn resolve(args: &ScopeArgs, places: &InstallPaths) -> Result<InstallScope> {
+    let executables =
+        places.executables.to_str().context("the executables' folder is not UTF-8")?;
+    let absolute = Naming::Absolute(executables.to_owned());
+    if let Some(folder) = &args.stow {
+        let package = absolute_path(folder, places);
+        let base = package.join("claude/.claude");
+        return Ok(InstallScope {
+            name: format!("stow package `{}`", package.join("claude").display()),
+            settings: base.join("settings.json"),
+            backups: places.ralph.root().join("backups"),
+            naming: Naming::Bare,
+            args: ScopeArgs { stow: Some(package), ..ScopeArgs::default() },
+            base,
+        });
+    }
+    let project = args.project.as_deref().map(project_folder).transpose()?;
+    let (name, base) = match &project {
+        Some(folder) => (format!("project `{}`", folder.display()), folder.join(".claude")),
+        None => ("user".to_owned(), places.config.clone()),
+    };
+    let (settings, backups) = (base.join("settings.json"), base.clone());
+    Ok(InstallScope {
+        name,
+        settings,
+        backups,
+        naming: absolute,
+        args: ScopeArgs::of(project),
+        base,
+    })
+}
+
+fn project_folder(named: &Path) -> Result<PathBuf> {
+    user_files::real(named)
+        .filter(|folder| folder.is_dir())
+        .ok_or_else(|| refused(Exit::No, format!("there is no folder `{}`", named.display())))
+}
+
+fn absolute_path(path: &Path, places: &InstallPaths) -> PathBuf {
+    user_files::real(path).unwrap_or_else(|| places.current.join(path))
 }

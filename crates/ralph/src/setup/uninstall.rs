@@ -4,21 +4,25 @@
 //! removed and everything else stays. `--all` also removes the executables, the checkpoints and
 //! Ralph's working files. The archive is never removed, only named.
 
-mod checkpoints;
-mod everything;
-
 use crate::command::exit::{Exit, refused};
-use crate::setup::install::merge::{self, Merged};
-use crate::setup::install::record::{Install, InstallRecord};
-use crate::setup::install::scope::{self, InstallScope, ScopeArgs};
-use crate::setup::install::{back_up, backups, files, plugin, summary};
+use crate::command::screen::visible;
+use crate::setup::install::files::{self, Install, InstallRecord};
+use crate::setup::install::settings::{self, Merged};
+use crate::setup::install::{InstallScope, ScopeArgs, back_up, backups, plugin, resolve, summary};
 use crate::setup::places::InstallPaths;
-use crate::setup::tell::tell;
+use crate::setup::tell;
 use anyhow::{Context, Result};
+use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
 use ralph_core::protocol::wall;
+use ralph_core::shell::quoted;
+use ralph_core::state::Phase;
 use ralph_core::text::hex;
 use ralph_io::client;
+use ralph_io::git::{checkpoint, tree};
+use ralph_io::project;
 use ralph_io::project::user_files::{self, TextFile};
+use ralph_io::store::lifecycle;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Options of `ralph uninstall`.
@@ -57,10 +61,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     if let Some(folder) = args.scope.plugin(&places) {
         return plugin::uninstall(&folder, args.dry_run, &places);
     }
-    let scope = scope::resolve(&args.scope, &places)?;
+    let scope = resolve(&args.scope, &places)?;
     let record = InstallRecord::read(places.ralph.root())?;
     if args.all {
-        everything::check(&places, &record, &scope.settings)?;
+        check_all_can_go(&places, &record, &scope.settings)?;
     }
     let known = record.of(&scope.settings).cloned();
     let found = user_files::find(&scope.settings)?;
@@ -86,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         }
     }
     // Look before the states are removed, since they name the repositories.
-    let mut repositories = checkpoints::repositories(&places);
+    let mut repositories = repositories(&places);
     let mut backups = backups(&scope.backups);
     if args.all {
         let would = would(args.dry_run);
@@ -94,7 +98,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
             tell!("  {would}remove {} (checkpoints)", repository.describe());
         }
         repositories.retain(|repository| !args.dry_run && !repository.clear());
-        everything::remove(&places, &backups, args.dry_run)?;
+        remove_all(&places, &backups, args.dry_run)?;
         backups.clear();
     }
     let remaining = Remaining { files: left, backups, repositories, all: args.all };
@@ -114,7 +118,7 @@ struct Remaining {
     /// The settings backups.
     backups: Vec<PathBuf>,
     /// Repositories with checkpoints.
-    repositories: Vec<checkpoints::Repository>,
+    repositories: Vec<Repository>,
     /// Whether `--all` was given.
     all: bool,
 }
@@ -122,7 +126,7 @@ struct Remaining {
 /// The model of a live loop must not remove or weaken what enforces the loop.
 pub(crate) fn refuse_inside_a_live_loop(places: &InstallPaths) -> Result<()> {
     let session = std::env::var("CLAUDE_CODE_SESSION_ID").unwrap_or_default();
-    let bound = crate::setup::doctor::states::live_loop_of(&places.ralph, &session);
+    let bound = crate::setup::doctor::loops::live_loop_of(&places.ralph, &session);
     match bound {
         None => Ok(()),
         Some(loop_id) => Err(refused(
@@ -142,7 +146,7 @@ fn decide(found: &TextFile, known: Option<&Install>) -> Result<SettingsFate> {
         });
     }
     let written = known.map(|known| known.extras.clone()).unwrap_or_default();
-    let merged = merge::take_out(text, &written)?;
+    let merged = settings::take_out(text, &written)?;
     let was_absent = known.is_some_and(|known| known.before.is_none());
     Ok(match merged.changes.is_empty() {
         true => SettingsFate::Untouched,
@@ -230,9 +234,7 @@ fn name_what_remains(places: &InstallPaths, left: &Remaining) {
     let mut lines = Vec::new();
     if left.all {
         lines.extend(
-            everything::kept(places)
-                .into_iter()
-                .map(|folder| format!("{folder} (ended loops, plans)")),
+            kept_folders(places).into_iter().map(|folder| format!("{folder} (ended loops, plans)")),
         );
         let archive = unpacked(places).map(|folder| folder.display().to_string());
         lines.extend(archive.map(|folder| format!("`{folder}` (the rest of the release)")));
@@ -268,4 +270,143 @@ fn name_what_remains(places: &InstallPaths, left: &Remaining) {
             "`ralph uninstall --all` also removes the executables and everything but the archive"
         );
     }
+}
+
+// Repositories that still hold checkpoints: cleared with everything else, or named for the user.
+
+/// A repository with Ralph's refs.
+pub(super) struct Repository {
+    /// The top of one of its worktrees.
+    root: PathBuf,
+    n_refs: usize,
+}
+
+/// The repository of the current folder and those of all known loops, each once.
+pub(super) fn repositories(places: &InstallPaths) -> Vec<Repository> {
+    let all = lifecycle::all(&places.ralph).into_iter().chain(lifecycle::ended(&places.ralph));
+    // An unreadable state names no repository; the doctor reports it.
+    let projects = all.filter_map(|(_, state)| Some(PathBuf::from(state.ok()?.project_root)));
+    let mut seen = BTreeSet::new();
+    std::iter::once(places.current.clone())
+        .chain(projects)
+        .filter_map(|folder| tree::repository_root(&folder))
+        .filter(|root| seen.insert(project::identity(root)))
+        .filter_map(checkpoints_in)
+        .collect()
+}
+
+/// `None` for a repository without refs, or one that git cannot read: its refs cannot be removed
+/// anyway.
+fn checkpoints_in(root: PathBuf) -> Option<Repository> {
+    let n_refs = checkpoint::all_refs(&root).ok()?.len();
+    (n_refs > 0).then_some(Repository { root, n_refs })
+}
+
+impl Repository {
+    /// The refs and the repository, safe to print.
+    pub(super) fn describe(&self) -> String {
+        let refs = if self.n_refs == 1 { "ref" } else { "refs" };
+        let root = visible(&self.root.display().to_string());
+        format!("{} {refs} `refs/ralph/*` of `{root}`", self.n_refs)
+    }
+
+    /// Removes the refs. Returns false if git refused.
+    pub(super) fn clear(&self) -> bool {
+        checkpoint::forget_all(&self.root).is_ok()
+    }
+
+    /// The command that removes the refs.
+    pub(super) fn removal(&self) -> String {
+        let folder = quoted(&visible(&self.root.display().to_string()));
+        format!(
+            "git -C {folder} for-each-ref --format='delete %(refname)' refs/ralph/ | \
+             git -C {folder} update-ref --stdin"
+        )
+    }
+}
+
+// `ralph uninstall --all`: removes everything that Ralph has left on this machine, except what the
+// user may want to look at again: archived loops, plan versions and files of orchestrations.
+//
+// Only Ralph's own names are removed. A loop that has not ended, or another installation that
+// needs the executables, prevents the removal.
+
+/// Ralph's working files. A lock is named after the file that it guards.
+const WORKED_BY: [&str; 13] = [
+    "always",
+    "backups",
+    "bound",
+    "checks",
+    "install.json",
+    "loops",
+    "loops.lock",
+    "manifest",
+    "rounds",
+    "shared",
+    "trees",
+    "trust",
+    "walls",
+];
+
+/// Folders that the user may want again.
+const KEPT: [&str; 3] = ["archive", "refine", "sessions"];
+
+/// Refuses if not everything can be removed now.
+pub(super) fn check_all_can_go(
+    places: &InstallPaths,
+    record: &InstallRecord,
+    settings: &Path,
+) -> Result<()> {
+    let others = record.settings().find(|known| *known != settings && known.exists());
+    if let Some(other) = others {
+        let message = format!(
+            "Ralph is also installed in `{}` and needs the executables there; uninstall that first",
+            visible(&other.display().to_string())
+        );
+        return Err(refused(Exit::No, message));
+    }
+    let open = lifecycle::all(&places.ralph)
+        .into_iter()
+        .filter_map(|(_, state)| state.ok())
+        .find(|state| state.phase != Phase::Ended);
+    open.map_or(Ok(()), |state| {
+        let id = visible(&state.loop_id);
+        let message =
+            format!("loop {id} has not ended; run `ralph cancel --loop {id}`, then try again");
+        Err(refused(Exit::No, message))
+    })
+}
+
+/// Removes everything, or prints what it would remove, one line each.
+pub(super) fn remove_all(places: &InstallPaths, backups: &[PathBuf], dry_run: bool) -> Result<()> {
+    let root = places.ralph.root();
+    let state = WORKED_BY.iter().map(|name| root.join(name));
+    let names = HOOK_EXECUTABLES.into_iter().chain([COMMAND_LINE]);
+    let executables = names.map(|name| places.executables.join(name));
+    for path in state.chain(backups.iter().cloned()).chain(executables) {
+        if path.symlink_metadata().is_err() {
+            continue;
+        }
+        tell!("  {}remove `{}`", would(dry_run), path.display());
+        if !dry_run {
+            user_files::remove_all(&path)?;
+        }
+    }
+    if !dry_run {
+        let archive = root.join("archive");
+        let above = |folder: &Path| folder.parent().unwrap_or(root).to_owned();
+        let (prefix, state) = (above(&places.executables), above(root));
+        // Only empty folders are removed: other files in them stay.
+        for folder in [places.executables.as_path(), &archive, root, &state, &prefix] {
+            user_files::remove_empty_folder(folder);
+        }
+    }
+    Ok(())
+}
+
+/// Ralph's own folders that remain.
+pub(super) fn kept_folders(places: &InstallPaths) -> Vec<String> {
+    let root = places.ralph.root();
+    let folders = KEPT.iter().map(|name| root.join(name)).filter(|folder| folder.is_dir());
+    folders.map(|folder| format!("`{}`", folder.display())).collect()
 }

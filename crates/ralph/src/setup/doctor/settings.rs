@@ -1,14 +1,20 @@
-//! What the client's settings files say about hooks.
+//! Checks the settings of the client and of Ralph, and what else decides what a loop may do here: a sandbox,
+//! code of plugins, the wall, where criteria run without the change.
 
-use super::check::{Check, fail, warn, well};
-use crate::setup::install::extras::BLOCK_CAP;
-use crate::setup::install::{merge, sandbox};
+use super::{Check, fail, warn, well};
+use crate::setup::install::settings::{BLOCK_CAP, is_ours, sandbox_cure};
 use crate::setup::places::InstallPaths;
+use anyhow::Result;
 use ralph_core::protocol::registration::Origin;
 use ralph_core::text::plural::noun;
+use ralph_hooks::wall;
 use ralph_io::client::client_settings::{ClientSettings, SettingsFile, SettingsRank};
-use ralph_io::client::sandbox as sandbox_of_client;
-use ralph_io::project::{settings as own, user_files};
+use ralph_io::client::plugins::{self, Plugin};
+use ralph_io::client::{self, sandbox as sandbox_of_client};
+use ralph_io::git::tree;
+use ralph_io::process::elsewhere::{self, Way};
+use ralph_io::process::{programs, wall as kernel};
+use ralph_io::project::{self, settings as own, user_files};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::Path;
@@ -59,7 +65,7 @@ pub(crate) fn hooks_in(settings: &Value, origin: Origin) -> Vec<RegisteredHook> 
             let entries = group["hooks"].as_array().into_iter().flatten();
             hooks.extend(
                 entries
-                    .filter(|entry| merge::is_ours(entry, origin))
+                    .filter(|entry| is_ours(entry, origin))
                     .map(|entry| registered_hook(event, entry)),
             );
         }
@@ -196,7 +202,7 @@ pub(super) fn check_sandbox(settings: &ClientSettings, places: &InstallPaths) ->
         false => warn(
             NAME,
             "the client's sandbox is on, and the model's `ralph` commands fail in it",
-            sandbox::cure(places),
+            sandbox_cure(places),
         ),
     })
 }
@@ -209,9 +215,99 @@ pub(super) fn project_root(current: &Path) -> &Path {
         .unwrap_or(current)
 }
 
+// Checks for mods: code of plugins that runs inside of the client, where it can answer before a hook does.
+
+const MODS: &str = "mods";
+
+/// Names each mod that is loaded or lies ready, and what its code answers.
+pub(super) fn check_mods(current: &Path) -> Check {
+    let root = project::root(None, current);
+    let mods: Vec<Plugin> = plugins::all(&root).into_iter().filter(Plugin::is_mod).collect();
+    let claude = client::program_name();
+    let told = |one: &Plugin| match one.answers(&claude) {
+        Some(events) => {
+            format!("`{}` in `{}` answers {}", one.id, one.root.display(), events.join(", "))
+        }
+        None => {
+            format!("`{}` in `{}`, which `{claude}` could not read", one.id, one.root.display())
+        }
+    };
+    match mods.as_slice() {
+        [] => well(MODS, "no foreign code runs inside of the client".to_owned()),
+        mods => warn(
+            MODS,
+            mods.iter().map(told).collect::<Vec<_>>().join("; "),
+            "it can answer before Ralph's hooks and speak as you: remove what you do not know; `ralph run` starts without mods",
+        ),
+    }
+}
+
+// Tells how a request for completion can run a criterion on other files of this project.
+
+const COMPARISON: &str = "comparison";
+
+/// Makes an overlay, or measures a copy, of the project at `current`; leaves nothing.
+pub(super) fn check_elsewhere(current: &Path) -> Check {
+    let Some(root) = tree::repository_root(current) else {
+        let detail =
+            "this folder is in no git repository, so a loop here has no start to compare with";
+        return well(COMPARISON, detail);
+    };
+    let way = match way(&root) {
+        Ok(way) => way,
+        Err(error) => Way::Nowhere { why: format!("{error:#}") },
+    };
+    let remedy =
+        way.remedy().map(|remedy| format!("; for an overlay, {remedy}")).unwrap_or_default();
+    match way {
+        Way::Overlay => {
+            well(COMPARISON, "criteria run without the change in an overlay of this machine")
+        }
+        Way::Copy { why } => well(
+            COMPARISON,
+            format!("criteria run without the change in a copy of the project: {why}{remedy}"),
+        ),
+        Way::Nowhere { why } => {
+            let cure = "a loop here can complete, but nothing is called proven";
+            warn(
+                COMPARISON,
+                format!("no criterion can be compared with the start: {why}{remedy}"),
+                cure,
+            )
+        }
+    }
+}
+
+fn way(root: &Path) -> Result<Way> {
+    let store = tempfile::tempdir()?;
+    Ok(elsewhere::way(&programs::running()?, root, store.path()))
+}
+
+// Tells whether a planning can run commands: whether the wall around them can stand.
+
+const WALL: &str = "wall";
+
+/// In a session of the client, the check is about that session.
+pub(super) fn check_wall(places: &InstallPaths) -> Check {
+    let obstacle = match client::session_id() {
+        Some(session_id) => wall::obstacle(&places.ralph, &session_id),
+        None => kernel::cannot_stand(),
+    };
+    match obstacle {
+        None => {
+            well(WALL, "while a plan is made, the kernel keeps commands from changing anything")
+        }
+        Some(why) => warn(
+            WALL,
+            why,
+            "without it, a planning has only programs such as `cat`, `grep` and `ls`",
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::check::CheckVerdict;
+    use super::super::CheckVerdict;
     use super::*;
     use ralph_io::client::client_settings::SettingsPaths;
     use serde_json::json;

@@ -6,13 +6,11 @@
 //! and they also reach workers and survive `--resume`. The plugin's description is written first
 //! and removed last, so that a half-finished folder is still recognized as Ralph's.
 
-use super::files::{self, Fate, ShippedFile};
+use super::files::{self, Fate, Install, InstallRecord, SHIPPED, ShippedFile};
 use super::put_files;
-use super::record::{Install, InstallRecord};
-use super::shipped::SHIPPED;
 use crate::command::exit::{Exit, refused};
 use crate::setup::places::InstallPaths;
-use crate::setup::tell::tell;
+use crate::setup::tell;
 use anyhow::Result;
 use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES, plugin_hooks_json};
 use ralph_core::shell::quoted;

@@ -1,4 +1,3 @@
-use super::super::extras::{BLOCK_CAP, Extra};
 use super::*;
 
 const BIN: Location<'_> = Location::Folder("/opt/ralph/bin");
