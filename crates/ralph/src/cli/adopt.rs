@@ -3,23 +3,25 @@
 //! The loop is only freed: `/ralph` in any session of the project then continues it. A loop whose
 //! client may still run is left alone, since two sessions would drive it.
 
-mod old_file;
-mod plugin_file;
-
 use super::session_id;
-use crate::command::complete;
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, bad_state, must_exist, refused};
+use crate::command::exit::{Exit, ExitError, bad_state, must_exist, refused};
 use crate::command::journal::note;
-use crate::command::screen;
-use crate::command::select_loop::of_session;
-use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
-use anyhow::{Context, Result};
+use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter, of_session};
+use crate::command::{complete, screen};
+use anyhow::{Context, Result, bail};
 use clap_complete::engine::ArgValueCandidates;
 use jiff::Timestamp;
-use ralph_core::state::{Bound, LoopState, PauseCause, Phase};
-use ralph_io::{client, store::lifecycle};
-use std::path::PathBuf;
+use ralph_core::state::{Bound, LoopState, PauseCause, Phase, SCHEMA_VERSION, StartedBy};
+use ralph_core::tasks::plan::Plan;
+use ralph_core::text::plural::counted;
+use ralph_hooks::begin::{self, PlannedFrom, planned_from};
+use ralph_io::client;
+use ralph_io::project::trusted_read;
+use ralph_io::store::lifecycle;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// What a person may say about taking over.
 #[derive(Debug, clap::Args)]
@@ -180,7 +182,7 @@ fn hold(state: &mut LoopState, session: &str, now: Timestamp) {
 }
 
 fn import(here: &Here, path: &std::path::Path) -> Result<Exit> {
-    let old_file::Old { mut state, still_acts } = old_file::read(path, here)?;
+    let OldLoop { mut state, still_acts } = read_old_file(path, here)?;
     let file = lifecycle::create(&here.home, &mut state)?;
     note(here, &file, &state, ("adopt", "imported"), &format!("from `{}`", path.display()));
     screen::say(&screen::visible(&format!(
@@ -199,4 +201,220 @@ fn import(here: &Here, path: &std::path::Path) -> Result<Exit> {
         )))?;
     }
     Ok(Exit::Done)
+}
+
+// Reads old loop files: a manifest in a shared folder, a state file, or
+// the official plugin's file.
+//
+// Anyone can put a file into a shared folder, so each must be a regular file that the user owns
+// and nobody else can write. Hooks never look here.
+
+pub(super) struct OldLoop {
+    pub(super) state: LoopState,
+    /// Whether the tool that wrote the file still acts on it.
+    pub(super) still_acts: bool,
+}
+
+/// Reads the loop of an old file as planned: unbound, not paused, clock not
+/// started. Keeps the rest.
+pub(super) fn read_old_file(path: &Path, here: &Here) -> Result<OldLoop> {
+    let bytes = trusted(path).map_err(bad_state)?;
+    if is_plugin_file(&bytes) {
+        let read = read_plugin_file(&bytes, path, here);
+        let state =
+            read.map_err(|error| if error.is::<ExitError>() { error } else { bad_state(error) })?;
+        return Ok(OldLoop { state: planned(state, here), still_acts: true });
+    }
+    let state = named_state(bytes, path).map_err(bad_state)?;
+    if state.phase == Phase::Ended {
+        let message =
+            format!("the loop of `{}` has ended; there is nothing to take over", path.display());
+        return Err(refused(Exit::No, message));
+    }
+    let state = sound(planned(state, here), path)?;
+    Ok(OldLoop { state, still_acts: false })
+}
+
+/// Applies the checks of `ralph task import`: a criterion that proves nothing would hold at once.
+fn sound(state: LoopState, path: &Path) -> Result<LoopState> {
+    let name = path.display();
+    let problems = match begin::adopted(state) {
+        Ok(state) => return Ok(state),
+        Err(problems) => problems,
+    };
+    problems.iter().for_each(|problem| screen::tell(&screen::visible(problem)));
+    let count = counted(problems.len(), "problem", "problems");
+    let message = format!(
+        "`{name}` has {count}; nothing was imported: correct the file, then adopt it again"
+    );
+    Err(refused(Exit::No, message))
+}
+
+fn named_state(bytes: Vec<u8>, path: &Path) -> Result<LoopState> {
+    if bytes.trim_ascii_start().starts_with(b"{") {
+        return parse_state(&bytes, path);
+    }
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
+    let named = PathBuf::from(OsStr::from_bytes(line));
+    if !named.is_absolute() || line.contains(&0) {
+        bail!("`{}` holds neither a state nor the absolute path of one", path.display());
+    }
+    let bytes = trusted(&named).with_context(|| format!("`{}` names it", path.display()))?;
+    parse_state(&bytes, &named)
+}
+
+fn trusted(path: &Path) -> Result<Vec<u8>> {
+    trusted_read::read(path)?.with_context(|| format!("there is no `{}`", path.display()))
+}
+
+fn parse_state(bytes: &[u8], path: &Path) -> Result<LoopState> {
+    let name = path.display();
+    let state: LoopState = serde_json::from_slice(bytes)
+        .with_context(|| format!("`{name}` is not the state of a loop"))?;
+    if state.schema_version > SCHEMA_VERSION {
+        bail!("`{name}` was written by a newer Ralph; it was left unchanged: update Ralph");
+    }
+    Ok(state)
+}
+
+fn planned(mut state: LoopState, here: &Here) -> LoopState {
+    free(&mut state, "imported", here.now);
+    if !Path::new(&state.project_root).is_absolute() {
+        state.project_root = here.root.to_string_lossy().into_owned();
+    }
+    if state.created_at == jiff::Timestamp::UNIX_EPOCH {
+        state.created_at = here.now;
+    }
+    state.updated_at = here.now;
+    // The wall clock starts when the loop continues: it has not run all the time since.
+    state.started_at = None;
+    state.touched = false;
+    state
+}
+
+// Reads the state file of the official plugin `ralph-loop`: `.claude/ralph-loop.local.md`, a few
+// lines of front matter with the prompt below them.
+//
+// The plugin's promise becomes the completion token, since the prompt mentions it. The project's
+// own commands decide whether the loop is complete, as for a loop typed without criteria. A loop
+// without an iteration limit gets Ralph's default.
+
+/// In bytes; longer than any phrase that a model would print alone on a line.
+const LONGEST_PROMISE: usize = 200;
+
+/// Whether the text starts with front matter; no other file that can be adopted does.
+pub(super) fn is_plugin_file(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"---\n") || bytes.starts_with(b"---\r\n")
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct PluginState {
+    active: bool,
+    iteration: u32,
+    /// `None` for a loop without a limit.
+    max_iterations: Option<u32>,
+    promise: Option<String>,
+    session_id: String,
+    prompt: String,
+}
+
+/// Builds the loop of a plugin file, without writing it.
+pub(super) fn read_plugin_file(bytes: &[u8], path: &Path, here: &Here) -> Result<LoopState> {
+    let name = path.display();
+    let text = str::from_utf8(bytes).with_context(|| format!("`{name}` is not UTF-8"))?;
+    let said = parse_plugin_file(text).with_context(|| format!("could not use `{name}`"))?;
+    if !said.active {
+        let message = format!("the loop of `{name}` is not active; there is nothing to take over");
+        return Err(refused(Exit::No, message));
+    }
+    let root = project(path).unwrap_or_else(|| here.root.clone());
+    let from = PlannedFrom {
+        home: &here.home,
+        root: &root,
+        goal: &said.prompt,
+        started_by: StartedBy::Person,
+    };
+    let mut state = planned_from(&from, Plan::default())?;
+    if let Some(most) = said.max_iterations {
+        // The plugin's first turn is iteration 1; Ralph counts how often the loop continued.
+        (state.max_iterations, state.iteration) =
+            (most, said.iteration.saturating_sub(1).min(most));
+    }
+    state.completion_token = said.promise.unwrap_or(state.completion_token);
+    state.session_id = said.session_id;
+    Ok(state)
+}
+
+/// The project folder of `PROJECT/.claude/ralph-loop.local.md`.
+fn project(path: &Path) -> Option<PathBuf> {
+    let folder = path.canonicalize().ok()?.parent()?.to_owned();
+    let is_settings = folder.file_name()? == ".claude";
+    is_settings.then(|| folder.parent().map(Path::to_owned))?
+}
+
+fn parse_plugin_file(text: &str) -> Result<PluginState> {
+    let text = text.replace("\r\n", "\n");
+    let inner = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
+    let (front, prompt) = inner.context("its front matter does not end")?;
+    let value = |name: &str| {
+        let line = front.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        Some(line.trim().trim_matches('"').to_owned())
+    };
+    let number = |name: &str| -> Result<u32> {
+        let text = value(name).with_context(|| format!("it has no `{name}`"))?;
+        text.parse().with_context(|| format!("its `{name}` is `{text}`, which is no number"))
+    };
+    let max_iterations = Some(number("max_iterations")?).filter(|most| *most > 0);
+    let promise = value("completion_promise").filter(|promise| {
+        !["", "null"].contains(&promise.as_str()) && promise.len() <= LONGEST_PROMISE
+    });
+    let prompt = prompt.trim();
+    if prompt.is_empty() {
+        bail!("it has no prompt");
+    }
+    Ok(PluginState {
+        active: value("active").is_none_or(|active| active == "true"),
+        iteration: number("iteration")?,
+        max_iterations,
+        promise,
+        session_id: value("session_id").unwrap_or_default(),
+        prompt: prompt.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod plugin_file_tests {
+    use super::*;
+
+    const HEAD: &str = "---\nactive: true\niteration: 7\nmax_iterations: 20\n";
+
+    #[test]
+    fn all_that_it_says_is_read() {
+        let text = format!(
+            "{HEAD}completion_promise: \"ALL DONE\"\nsession_id: s\n---\n\nFix it.\n---\nAll.\n"
+        );
+        let said = parse_plugin_file(&text).unwrap();
+        assert_eq!((said.active, said.iteration, said.max_iterations), (true, 7, Some(20)));
+        assert_eq!(said.promise.as_deref(), Some("ALL DONE"));
+        assert_eq!((said.session_id.as_str(), said.prompt.as_str()), ("s", "Fix it.\n---\nAll."));
+        assert_eq!(parse_plugin_file(&text.replace('\n', "\r\n")).unwrap(), said);
+    }
+
+    #[test]
+    fn no_bound_and_no_promise_are_none() {
+        let text = "---\niteration: 1\nmax_iterations: 0\ncompletion_promise: null\n---\nFix it.";
+        let said = parse_plugin_file(text).unwrap();
+        assert_eq!((said.max_iterations, said.promise), (None, None));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said() {
+        let wrong = |text: &str| format!("{:#}", parse_plugin_file(text).unwrap_err());
+        assert_eq!(wrong("---\niteration: 1\n"), "its front matter does not end");
+        assert_eq!(wrong("---\niteration: 1\n---\nx"), "it has no `max_iterations`");
+        assert!(wrong(&HEAD.replace('7', "seven")).contains("does not end"));
+        let seven = format!("{}---\nx", HEAD.replace('7', "seven"));
+        assert!(wrong(&seven).starts_with("its `iteration` is `seven`, which is no number"));
+        assert_eq!(wrong(&format!("{HEAD}---\n \n")), "it has no prompt");
+    }
 }

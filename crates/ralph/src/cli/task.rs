@@ -1,8 +1,6 @@
 //! `ralph task …`: shows and changes the loop's tasks, with one locked update per change.
 
 mod change;
-mod import;
-mod lint;
 mod show;
 pub(super) mod sync;
 
@@ -11,12 +9,20 @@ pub(super) use sync::store;
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
-use crate::command::journal::note_at;
+use crate::command::journal::{note, note_at};
+use crate::command::plan_import;
+use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use anyhow::{Context, Result};
+use clap::ValueHint;
 use ralph_core::state::LoopState;
-use ralph_core::tasks::graph::TaskError;
+use ralph_core::tasks::graph::{self, TaskError};
+use ralph_core::tasks::plan;
+use ralph_core::text::plural::counted;
+use ralph_hooks::begin;
+use ralph_io::store::lifecycle;
 use serde_json::Value;
+use std::path::Path;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -78,11 +84,11 @@ pub(crate) enum TaskCommand {
     /// Draw the tasks and their dependencies
     Graph(show::GraphArgs),
     /// Check the criteria and the tasks for errors and risks
-    Lint(lint::Lint),
+    Lint(Lint),
     /// Update the tasks from a planner's list: one JSON object per line of standard input
     Sync(sync::Sync),
     /// Plan a loop from a file of criteria, tasks and facts
-    Import(import::Args),
+    Import(Import),
 }
 
 pub(crate) fn run(args: Args) -> Result<Exit> {
@@ -102,9 +108,9 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         TaskCommand::Deps(args) => change::deps(here, args),
         TaskCommand::Waves(args) => show::waves(here, &args),
         TaskCommand::Graph(args) => show::drawing(here, &args),
-        TaskCommand::Lint(args) => lint::run(here, &args),
+        TaskCommand::Lint(args) => run_lint(here, &args),
         TaskCommand::Sync(args) => sync::sync(here, &args),
-        TaskCommand::Import(args) => import::run(here, &args),
+        TaskCommand::Import(args) => import(here, &args),
     }
 }
 
@@ -130,4 +136,94 @@ fn update<T>(
         note_at(here, &file, position, (&command, "changed"), why);
     }
     Ok(what)
+}
+
+// `ralph task lint`: what prevents a plan from being carried out, and what would make it go badly.
+
+/// Which loop.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Lint {
+    #[command(flatten)]
+    which: LoopArgs,
+}
+
+pub(super) struct LintResult {
+    /// What prevents the plan from being carried out.
+    pub(super) problems: Vec<String>,
+    /// What would make it go badly.
+    pub(super) advice: Vec<String>,
+}
+
+pub(super) fn run_lint(here: &Here, args: &Lint) -> Result<Exit> {
+    let state = find(here, &args.which)?.state;
+    let looked = lint_of(&state, &here.root);
+    let mut rows: Vec<String> = looked.problems.iter().map(|row| visible(row)).collect();
+    rows.extend(looked.advice.iter().map(|row| format!("advice: {}", visible(row))));
+    rows.push(format!(
+        "{}, {}: {}, {}",
+        some(state.acceptance_criteria.len(), "criterion", "criteria"),
+        some(state.task_graph.len(), "task", "tasks"),
+        some(looked.problems.len(), "problem", "problems"),
+        some(looked.advice.len(), "piece of advice", "pieces of advice"),
+    ));
+    screen::print(&rows.join("\n"))?;
+    Ok(if looked.problems.is_empty() { Exit::Done } else { Exit::No })
+}
+
+/// Checks the criteria and the tasks of a loop.
+pub(super) fn lint_of(state: &LoopState, root: &Path) -> LintResult {
+    let criteria = &state.acceptance_criteria;
+    let mut problems: Vec<String> =
+        plan::criteria_problems(criteria).iter().map(ToString::to_string).collect();
+    problems.extend(begin::cannot_start(criteria, root));
+    problems.extend(graph::lint(&state.task_graph).iter().map(ToString::to_string));
+    let none = "there are no acceptance criteria, so nothing can show that the work is done; name \
+                some with `/ralph \"task\" --ac 'DESCRIPTION=COMMAND'` or in a plan";
+    let mut advice: Vec<String> =
+        criteria.is_empty().then(|| none.to_owned()).into_iter().collect();
+    advice.extend(graph::advice(&state.task_graph).iter().map(ToString::to_string));
+    LintResult { problems, advice }
+}
+
+/// Reports the result on standard error, beside another command's output.
+pub(super) fn tell_lint(looked: &LintResult) {
+    looked.problems.iter().for_each(|row| screen::tell(&visible(row)));
+    looked.advice.iter().for_each(|row| screen::tell(&format!("advice: {}", visible(row))));
+}
+
+/// Like [`counted()`], with "no" for zero.
+fn some(count: usize, one: &str, many: &str) -> String {
+    match count {
+        0 => format!("no {many}"),
+        count => counted(count, one, many),
+    }
+}
+
+// `ralph task import`: makes a planned loop from a plan; the user starts it by typing `/ralph`.
+
+/// The plan.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Import {
+    /// Markdown with checkboxes or a ```json block, `prd.json`, `fix_plan.md`, a JSON document or
+    /// `.jsonl`; `-` reads standard input
+    #[arg(value_name = "FILE|-", value_hint = ValueHint::FilePath)]
+    file: String,
+}
+
+const ADVICE: &str = "cancel it first (`ralph cancel`), or add to its tasks with `ralph task add`";
+
+/// Reads the plan and plans the loop; any problem in it leaves everything unchanged.
+pub(super) fn import(here: &Here, args: &Import) -> Result<Exit> {
+    plan_import::nothing_is_live(here, ADVICE)?;
+    let (mut state, notes) = plan_import::read(here, &args.file)?.into_loop(here)?;
+    tell_lint(&lint_of(&state, &here.root));
+    let file = lifecycle::create(&here.home, &mut state)?;
+    let why = format!("from {}", if args.file == "-" { "standard input" } else { &args.file });
+    note(here, &file, &state, ("task import", "planned"), &why);
+    screen::print(&format!(
+        "Ralph loop {} planned\n{}Type /ralph in Claude Code, in this project, to start it.",
+        state.loop_id,
+        plan_import::describe(&state, &notes, here)
+    ))?;
+    Ok(Exit::Done)
 }

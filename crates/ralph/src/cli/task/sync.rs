@@ -4,9 +4,6 @@
 //! task while its planner writes. A planner's first round starts from nothing, so if the project
 //! has no planned loop one is made.
 
-mod say;
-
-use super::lint;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::journal::note;
@@ -14,11 +11,14 @@ use crate::command::plan_import;
 use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs};
 use anyhow::{Context, Result};
-use ralph_core::state::{LoopState, Phase};
-use ralph_core::tasks::graph::{GraphDiff, TaskLine};
+use ralph_core::state::{LoopState, Phase, Task, TaskStatus};
+use ralph_core::tasks::graph::{GraphDiff, Stays, TaskLine};
 use ralph_core::tasks::plan::{Plan, Problem, lines};
 use ralph_core::text::plural::counted;
-use ralph_io::{client::given, store::lifecycle};
+use ralph_io::client::given;
+use ralph_io::store::lifecycle;
+use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::io::IsTerminal;
 
 /// The lines, one task on each: {"id":"T-1","name":"…","deps":[],"completion_condition":"…",
@@ -58,8 +58,8 @@ pub(super) fn sync(here: &Here, args: &Sync) -> Result<Exit> {
         (false, None) => begin(here, &args.which, lines)?,
     };
     let done = done.map_err(unsound)?;
-    lint::tell(&lint::look(&done.state, &here.root));
-    say::print(&done, args)?;
+    super::tell_lint(&super::lint_of(&done.state, &here.root));
+    print_result(&done, args)?;
     Ok(Exit::Done)
 }
 
@@ -83,8 +83,8 @@ pub(crate) fn store(here: &Here, lines: &str) -> Result<Result<String, Vec<Probl
         None => begin(here, &which, &lines)?,
     };
     Ok(done.map(|done| {
-        lint::tell(&lint::look(&done.state, &here.root));
-        say::text(&done, false)
+        super::tell_lint(&super::lint_of(&done.state, &here.root));
+        rows(&done, false)
     }))
 }
 
@@ -180,4 +180,106 @@ fn unsound(problems: Vec<Problem>) -> anyhow::Error {
     let verb = if problems.len() == 1 { "is" } else { "are" };
     let count = counted(problems.len(), "problem", "problems");
     refused(Exit::No, format!("there {verb} {count} in the lines; nothing was changed"))
+}
+
+// The output of a sync: the difference, as rows or as JSON.
+
+/// Rows of one kind; a planner that wrote a thousand tasks knows them.
+const MOST: usize = 50;
+
+fn print_result(done: &SyncResult, args: &Sync) -> Result<()> {
+    match args.json {
+        true => screen::print_json(&document(done, args.dry_run)),
+        false => screen::print(&rows(done, args.dry_run)),
+    }
+}
+
+fn rows(done: &SyncResult, dry_run: bool) -> String {
+    let (diff, state) = (&done.diff, &done.state);
+    let mut rows = Vec::new();
+    if done.is_new && !dry_run {
+        rows.push(format!("Ralph loop {} planned", visible(&state.loop_id)));
+        rows.extend(state.acceptance_criteria.iter().map(|criterion| {
+            let decided_by = criterion.decided_by();
+            let words = [criterion.id.as_str(), &criterion.description, &decided_by];
+            let [id, description, command] = words.map(visible);
+            format!("{id}  {description}: {command}")
+        }));
+    }
+    rows.extend(difference(diff, &state.task_graph));
+    rows.push(diff.describe());
+    if dry_run {
+        rows.push("nothing was changed: --dry-run".to_owned());
+    } else if done.is_new {
+        rows.push("Type /ralph in Claude Code, in this project, to start it.".to_owned());
+    }
+    rows.join("\n")
+}
+
+fn difference(diff: &GraphDiff, tasks: &[Task]) -> Vec<String> {
+    let by_id: HashMap<&str, &Task> = tasks.iter().map(|task| (task.id.as_str(), task)).collect();
+    let name = |id: &str| by_id.get(id).map(|task| visible(&task.name)).unwrap_or_default();
+    let mut rows = Vec::new();
+    some(&mut rows, &diff.added, |id| format!("+ {}  {}", visible(id), name(id)));
+    some(&mut rows, &diff.changed, |changed| {
+        let id = visible(&changed.id);
+        let remark = match &changed.status {
+            TaskStatus::Pending => String::new(),
+            status @ (TaskStatus::Failed | TaskStatus::Blocked) => {
+                format!("; stays {status} until `ralph task release {id}`")
+            }
+            status => format!("; stays {}", visible(status.as_str())),
+        };
+        format!("~ {id}  {} ({}{remark})", name(&changed.id), changed.members.join(", "))
+    });
+    some(&mut rows, &diff.removed, |task| {
+        format!("- {}  {}", visible(&task.id), visible(&task.name))
+    });
+    let (done, others): (Vec<_>, Vec<_>) =
+        diff.stays.iter().partition(|(_, why)| *why == Stays::Done);
+    some(&mut rows, &others, |(id, why)| {
+        format!("= {}  {} (stays: {})", visible(id), name(id), visible(&why.to_string()))
+    });
+    match done.len() {
+        0 => {}
+        1 => rows.push("= 1 task that is done stays".to_owned()),
+        count => rows.push(format!("= {count} tasks that are done stay")),
+    }
+    some(&mut rows, &diff.said_done, |id| {
+        let id = visible(id);
+        format!("{id} is not done by its line; `ralph task done {id} --note '…'` says so")
+    });
+    rows
+}
+
+fn some<T>(rows: &mut Vec<String>, all: &[T], row: impl Fn(&T) -> String) {
+    rows.extend(all.iter().take(MOST).map(row));
+    if all.len() > MOST {
+        rows.push(format!("… and {} more", all.len() - MOST));
+    }
+}
+
+fn document(done: &SyncResult, dry_run: bool) -> Value {
+    let diff = &done.diff;
+    let changed: Vec<Value> = diff
+        .changed
+        .iter()
+        .map(|one| json!({ "id": one.id, "members": one.members, "status": one.status }))
+        .collect();
+    let removed: Vec<&str> = diff.removed.iter().map(|task| task.id.as_str()).collect();
+    let stays: Vec<Value> =
+        diff.stays.iter().map(|(id, why)| json!({ "id": id, "why": why.to_string() })).collect();
+    json!({
+        "schema_version": 1,
+        "loop_id": done.state.loop_id,
+        "is_new": done.is_new,
+        "dry_run": dry_run,
+        "added": diff.added,
+        "changed": changed,
+        "removed": removed,
+        "stays": stays,
+        "unchanged": diff.unchanged,
+        "reordered": diff.reordered,
+        "said_done": diff.said_done,
+    })
 }
