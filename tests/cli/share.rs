@@ -305,7 +305,7 @@ fn the_trust_of_an_earlier_version_is_named_and_given_again() {
     fs::remove_file(folder.join("first")).unwrap();
     let message = team.tip(&id);
     let record: Value = serde_json::from_str(message.split_once("\n\n").unwrap().1).unwrap();
-    let mut plan: ralph_core::tasks::shared::plan::Plan = serde_json::from_value(record).unwrap();
+    let mut plan: ralph_core::tasks::shared::record::Plan = serde_json::from_value(record).unwrap();
     plan.attempts = 3;
     let trust = fs::read_dir(world.path("ralph/trust")).unwrap().next().unwrap().unwrap().path();
     fs::write(trust, ralph_core::text::hex::sha256(plan.former_digest())).unwrap();

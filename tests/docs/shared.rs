@@ -3,7 +3,7 @@
 use super::{check_contains, read, root};
 use ralph_core::project::settings::{Settings, SharedSettings};
 use ralph_core::tasks::shared::record::LARGEST_BATCH;
-use ralph_core::tasks::shared::{budget, lease};
+use ralph_core::tasks::shared::timing;
 use std::time::Duration;
 
 fn guide() -> String {
@@ -36,7 +36,7 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
 fn the_load_on_paper_follows_from_the_rules() {
     let settings = SharedSettings::default();
     let lease = Duration::from_secs(settings.lease_seconds());
-    let renewal = (1..).find(|n| lease::is_renewal_due(Duration::from_secs(n * 60), lease));
+    let renewal = (1..).find(|n| timing::is_renewal_due(Duration::from_secs(n * 60), lease));
     let in_a_minute = |machines: u32, minutes: u64| f64::from(machines) / minutes as f64;
     let finishes = |machines| in_a_minute(machines, 10);
     let renewals = |machines| in_a_minute(machines, renewal.unwrap());
@@ -46,7 +46,7 @@ fn the_load_on_paper_follows_from_the_rules() {
     let reads = |machines: u64| machines * 60 / settings.poll().as_secs();
     let most = settings.pushes_per_minute();
     let fits = |n: &u32| finishes(*n) + renewals(*n) + verdicts(*n) <= f64::from(most);
-    let minutes = budget::wait(most, 1_000, &[Duration::ZERO]).as_secs_f64() / 60.0;
+    let minutes = timing::push_wait(most, 1_000, &[Duration::ZERO]).as_secs_f64() / 60.0;
     check_contains(
         &guide(),
         &[

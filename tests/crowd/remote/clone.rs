@@ -1,10 +1,10 @@
 //! A clone with its private repository, and pushes that are settled by the rule of `ralph-core`.
 
-use ralph_core::tasks::shared::hand_in::Append;
 use ralph_core::tasks::shared::names::{Namespace, Reference};
 use ralph_core::tasks::shared::record::{Record, TaskRecord};
-use ralph_core::tasks::shared::settle::{Attempt, Settled, settle};
 use ralph_core::tasks::shared::text::{Name, ObjectId};
+use ralph_core::tasks::shared::timing::{Attempt, Settled, settle};
+use ralph_core::tasks::shared::work::Append;
 use ralph_io::git::shared::{PushReport, SharedRepository, Update};
 use ralph_test_support::PATIENCE;
 use ralph_test_support::git_server::GitServer;

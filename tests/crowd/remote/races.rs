@@ -3,8 +3,8 @@
 use super::clone::{CloneOf, value};
 use super::{CONNECTED, servers};
 use crate::size::size;
-use ralph_core::tasks::shared::settle::Settled;
 use ralph_core::tasks::shared::text::ObjectId;
+use ralph_core::tasks::shared::timing::Settled;
 use ralph_test_support::git_server::{GitServer, Storage, Transport};
 use std::sync::Barrier;
 

@@ -2,7 +2,7 @@
 
 use super::clone::{CloneOf, Stored, value};
 use super::{CONNECTED, servers};
-use ralph_core::tasks::shared::settle::Settled;
+use ralph_core::tasks::shared::timing::Settled;
 use ralph_io::git::shared::PushReport;
 use ralph_test_support::PATIENCE;
 use ralph_test_support::git_server::{Fault, Storage, Transport};

@@ -1,10 +1,9 @@
 //! What the bare repository says about a loop, read with the rules of `ralph-core`.
 
-use ralph_core::tasks::shared::chain::Commit;
-use ralph_core::tasks::shared::ledger::Ledger;
 use ralph_core::tasks::shared::names::{Namespace, Reference};
 use ralph_core::tasks::shared::record::{Kind, LedgerRecord, Record, TaskRecord, Verdict};
 use ralph_core::tasks::shared::text::{Name, ObjectId};
+use ralph_core::tasks::shared::view::{Commit, Ledger};
 use ralph_io::git::shared::Records;
 use ralph_test_support::git_server::GitServer;
 use std::collections::{BTreeMap, BTreeSet};

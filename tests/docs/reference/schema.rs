@@ -82,7 +82,7 @@ pub(super) fn shared_record(source: &Source) -> Value {
     let text =
         |about: &str| json!({"type": "string", "maxLength": LONGEST_TEXT, "description": about});
     let with = |name: &str, member: Value| json!({"type": "object", "properties": {name: member}, "required": [name]});
-    let plan = made.object("tasks/shared/plan", "Plan");
+    let plan = made.object(MODULE, "Plan");
     let end = made.object(MODULE, "End");
     let mut returned = made.object(MODULE, "Finish");
     join(&mut returned, &with("reason", text("Why the task is open again.")));

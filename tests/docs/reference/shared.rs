@@ -7,10 +7,10 @@ use super::{closed, kept, pretty, stored};
 use crate::root;
 use ralph_core::state::{Criterion, EndingKind, Frozen, LoopState, Task};
 use ralph_core::tasks::shared::names::{LONGEST_COMPONENT, Namespace, ROOTS, Reference};
-use ralph_core::tasks::shared::plan::{ATTEMPTS, LARGEST_GRAPH, LEASE_SECONDS, Plan};
 use ralph_core::tasks::shared::record::{
-    CriterionReceipt, End, Finish, Kind, LARGEST_BATCH, LONGEST_LEASE, LONGEST_MESSAGE,
-    LedgerRecord, MachineRecord, Record, SCHEMA, TaskRecord, Verdict,
+    ATTEMPTS, CriterionReceipt, End, Finish, Kind, LARGEST_BATCH, LARGEST_GRAPH, LEASE_SECONDS,
+    LONGEST_LEASE, LONGEST_MESSAGE, LedgerRecord, MachineRecord, Plan, Record, SCHEMA, TaskRecord,
+    Verdict,
 };
 use ralph_core::tasks::shared::text::{LONGEST_NAME, LONGEST_TEXT, Name, ObjectId, Text};
 use ralph_io::git::shared::BEGINNINGS;

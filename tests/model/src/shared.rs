@@ -15,7 +15,7 @@ pub use act::Act;
 use git::{Made, References};
 use ralph_core::state::{Criterion, LoopState, Task};
 use ralph_core::tasks::shared::names::Namespace;
-use ralph_core::tasks::shared::plan::{LEASE_SECONDS, Plan};
+use ralph_core::tasks::shared::record::{LEASE_SECONDS, Plan};
 use ralph_core::tasks::shared::text::Name;
 use stateright::{Model, Property};
 

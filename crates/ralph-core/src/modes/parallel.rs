@@ -21,7 +21,7 @@ pub use prompt::{prompt, task_of};
 pub use work::{TaskSource, work};
 
 use crate::state::{LoopState, Task, Worker};
-use crate::tasks::graph::overlap::ClaimedFiles;
+use crate::tasks::graph::ClaimedFiles;
 use crate::tasks::graph::{self, Graph};
 use jiff::Timestamp;
 

@@ -10,35 +10,17 @@
 //! |---|---|
 //! | [`names`] | the references of a loop |
 //! | [`text`] | the bounds of texts and names that other machines wrote |
-//! | [`record`] | the records and their messages |
-//! | [`plan`] | the first record of the ledger: the loop that is shared |
-//! | [`chain`] | reads the commits of a reference in order; the chain of a task |
-//! | [`ledger`] | the plan, verdicts, the integrator's lease, pause and end |
-//! | [`view`] | both together: how each task stands |
-//! | [`lease`] | whether a lease has expired, without a common clock |
-//! | [`settle`] | whether a push landed |
-//! | [`next_task`] | which task a worker takes |
-//! | [`hand_in`] | which records one push carries |
-//! | [`integrate`] | when a machine tries to become the integrator, and what it does then |
-//! | [`batch`] | which finishes are merged together, and how a red batch is halved |
-//! | [`ending`] | when the loop ends |
-//! | [`budget`] | how often a machine pushes |
+//! | [`record`] | the records and their messages; the ledger's first one is the loop that is shared |
+//! | [`view`] | the records of each task and of the ledger in order, and how each task stands |
+//! | [`timing`] | whether a lease has expired, whether a push landed, how often a machine pushes |
+//! | [`work`] | which task a worker takes, what is merged together, and when the loop ends |
 
-pub mod batch;
-pub mod budget;
-pub mod chain;
-pub mod ending;
-pub mod hand_in;
-pub mod integrate;
-pub mod lease;
-pub mod ledger;
 pub mod names;
-pub mod next_task;
-pub mod plan;
 pub mod record;
-pub mod settle;
 pub mod text;
+pub mod timing;
 pub mod view;
+pub mod work;
 
 #[cfg(test)]
 pub(crate) mod fixture;

@@ -5,11 +5,10 @@
 
 use crate::shell::quoted;
 use crate::state::Task;
-use crate::tasks::shared::chain::ChainState;
 use crate::tasks::shared::names::Namespace;
-use crate::tasks::shared::plan::Plan;
+use crate::tasks::shared::record::Plan;
 use crate::tasks::shared::text::{Name, ObjectId};
-use crate::tasks::shared::view::{TaskStanding, View};
+use crate::tasks::shared::view::{ChainState, TaskStanding, View};
 use crate::text::plural::{counted, lasted, tokens};
 use crate::text::sanitize;
 use crate::text::truncate::bounded;

@@ -10,7 +10,7 @@ use clap::builder::StyledStr;
 use clap_complete::engine::CompletionCandidate;
 use ralph_core::protocol::permission::Mode as PermissionMode;
 use ralph_core::state::{LoopState, Phase};
-use ralph_core::tasks::shared::ledger::Ledger;
+use ralph_core::tasks::shared::view::Ledger;
 use ralph_core::text::truncate::bounded;
 use ralph_io::git::shared;
 use ralph_io::store::refine::RefineStore;

@@ -2,17 +2,14 @@
 
 use super::git::{id, number};
 use super::{Flight, Mistake, Shared, State, Unsettled};
-use ralph_core::tasks::shared::batch::Batch;
-use ralph_core::tasks::shared::chain::{Chain, ChainState};
-use ralph_core::tasks::shared::hand_in::{Append, Done, hand_in};
-use ralph_core::tasks::shared::integrate::{Candidate, Integration, integration};
-use ralph_core::tasks::shared::ledger::Ledger;
 use ralph_core::tasks::shared::names::Reference;
-use ralph_core::tasks::shared::next_task::{Next, Worker, next};
 use ralph_core::tasks::shared::record::{CriterionReceipt, LedgerRecord, Record, Verdict};
-use ralph_core::tasks::shared::settle::{Attempt, Settled, settle};
 use ralph_core::tasks::shared::text::{Name, ObjectId, Text};
-use ralph_core::tasks::shared::view::{TaskStanding, View};
+use ralph_core::tasks::shared::timing::{Attempt, Settled, settle};
+use ralph_core::tasks::shared::view::{Chain, ChainState, Ledger, TaskStanding, View};
+use ralph_core::tasks::shared::work::{
+    Append, Batch, Candidate, Done, Integration, Next, Worker, hand_in, integration, next,
+};
 use std::collections::BTreeSet;
 use std::time::Duration;
 

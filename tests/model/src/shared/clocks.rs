@@ -5,7 +5,7 @@
 //! remote answers; the observer reads whenever it likes.
 
 use crate::explore::{Broken, Promise, Remembers, broken_by, properties};
-use ralph_core::tasks::shared::lease::{Watch, is_renewal_due};
+use ralph_core::tasks::shared::timing::{Watch, is_renewal_due};
 use stateright::{Model, Property};
 use std::time::Duration;
 

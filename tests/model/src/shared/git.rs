@@ -1,13 +1,11 @@
 //! Records as commits, and references: what git keeps.
 
 use super::{Shared, State};
-use ralph_core::tasks::shared::chain::{Chain, Commit};
-use ralph_core::tasks::shared::hand_in::Append;
-use ralph_core::tasks::shared::ledger::Ledger;
 use ralph_core::tasks::shared::names::Reference;
 use ralph_core::tasks::shared::record::{LedgerRecord, Record};
 use ralph_core::tasks::shared::text::{Name, ObjectId};
-use ralph_core::tasks::shared::view::View;
+use ralph_core::tasks::shared::view::{Chain, Commit, Ledger, View};
+use ralph_core::tasks::shared::work::Append;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;

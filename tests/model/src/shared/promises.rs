@@ -4,10 +4,9 @@ use super::act::{integration_of, next_of};
 use super::{Shared, State, Step};
 use crate::explore::Promise;
 use ralph_core::state::EndingKind;
-use ralph_core::tasks::shared::integrate::Integration;
-use ralph_core::tasks::shared::next_task::Next;
 use ralph_core::tasks::shared::record::{LedgerRecord, Record, TaskRecord, Verdict};
 use ralph_core::tasks::shared::view::TaskStanding;
+use ralph_core::tasks::shared::work::{Integration, Next};
 use stateright::Property;
 
 type P<'a> = Promise<Step<'a>>;

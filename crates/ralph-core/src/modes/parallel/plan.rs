@@ -5,7 +5,7 @@
 //! another wave, and the clash is reported.
 
 use crate::state::{LoopState, Task, TaskStatus};
-use crate::tasks::graph::overlap::ClaimedFiles;
+use crate::tasks::graph::ClaimedFiles;
 use serde::Serialize;
 use std::collections::HashSet;
 

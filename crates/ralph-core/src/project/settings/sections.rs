@@ -2,9 +2,8 @@
 
 use crate::modes::build::review::ROUNDS;
 use crate::modes::refine;
-use crate::tasks::shared::budget::PUSHES_PER_MINUTE;
-use crate::tasks::shared::plan::LEASE_SECONDS;
-use crate::tasks::shared::record::LONGEST_LEASE;
+use crate::tasks::shared::record::{LEASE_SECONDS, LONGEST_LEASE};
+use crate::tasks::shared::timing::PUSHES_PER_MINUTE;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 

@@ -1,11 +1,10 @@
-//! Finds the flaws of a task graph that was written by hand or by a model.
-//!
-//! All flaws are reported at once, so that they can be fixed at once.
+//! Finds what is wrong with a task graph that was written by hand or by a model, and what would still make the work go
+//! badly.
 
-use super::Graph;
-use crate::state::Task;
+use super::{Graph, wave_places};
+use crate::state::{Task, TaskStatus};
 use jiff::Timestamp;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 /// A flaw that keeps a graph from being worked off.
@@ -153,3 +152,186 @@ fn closing(tasks: &[Task], path: &[(usize, usize)], first: usize) -> Vec<String>
         .map(|(place, _)| tasks[*place].id.clone())
         .collect()
 }
+
+// Advice on a valid graph that would still make the work go badly.
+//
+// Advice concerns only unfinished tasks, and nothing is refused because of it. It is bounded,
+// because a planner reads it and nobody reads forty lines.
+
+/// A point that a planner should consider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Advice {
+    /// Tasks without a completion condition.
+    NoCondition { ids: Vec<String> },
+    /// Two tasks that may run at the same time and would write to the same file.
+    SideBySide { file: String, first: String, second: String },
+    /// A member that nothing reads, with a name that resembles a known one.
+    Misnamed {
+        id: String,
+        /// The name as written.
+        member: String,
+        /// The name that Ralph reads.
+        meant: &'static str,
+    },
+    /// Stands for further advice of one kind.
+    More {
+        /// How many more.
+        count: usize,
+        /// The kind, in words.
+        of: &'static str,
+    },
+}
+
+/// How many items of one kind are reported.
+const MOST: usize = 5;
+
+/// Names that planners write for a member, with the one that Ralph reads.
+const MISNAMED: [(&str, &str); 16] = [
+    ("acceptance", "completion_condition"),
+    ("condition", "completion_condition"),
+    ("done_when", "completion_condition"),
+    ("completion", "completion_condition"),
+    ("blocked_by", "deps"),
+    ("dep", "deps"),
+    ("dependencies", "deps"),
+    ("dependsOn", "deps"),
+    ("depends_on", "deps"),
+    ("requires", "deps"),
+    ("file", "files"),
+    ("paths", "files"),
+    ("summary", "name"),
+    ("task", "name"),
+    ("title", "name"),
+    ("state", "status"),
+];
+
+impl fmt::Display for Advice {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Advice::NoCondition { ids } => {
+                let shown: Vec<&str> = ids.iter().take(MOST).map(String::as_str).collect();
+                let more = match ids.len() - shown.len() {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                let has = if ids.len() == 1 { "has" } else { "have" };
+                write!(
+                    to,
+                    "{}{more} {has} no `completion_condition`; write how to tell that it is done",
+                    shown.join(", ")
+                )
+            }
+            Advice::SideBySide { file, first, second } => write!(
+                to,
+                "{first} and {second} could run in parallel, and both change `{file}`; make one \
+                 depend on the other"
+            ),
+            Advice::Misnamed { id, member, meant } => {
+                write!(to, "nothing reads `{member}` of {id}; if `{meant}` was meant, write that")
+            }
+            Advice::More { count, of } => write!(to, "{count} more {of}"),
+        }
+    }
+}
+
+/// The advice on the tasks that are not done.
+pub fn advice(tasks: &[Task]) -> Vec<Advice> {
+    let mut said = Vec::new();
+    said.extend(without_condition(tasks));
+    said.extend(some(misnamed(tasks), "ignored members"));
+    said.extend(some(side_by_side(tasks), "files that two parallel tasks could change"));
+    said
+}
+
+/// Limits the advice of one kind, and adds how much was left out.
+fn some(all: Vec<Advice>, of: &'static str) -> Vec<Advice> {
+    let count = all.len().saturating_sub(MOST);
+    let mut said: Vec<Advice> = all.into_iter().take(MOST).collect();
+    said.extend((count > 0).then_some(Advice::More { count, of }));
+    said
+}
+
+fn open(tasks: &[Task]) -> impl Iterator<Item = (usize, &Task)> {
+    tasks.iter().enumerate().filter(|(_, task)| task.status != TaskStatus::Done)
+}
+
+fn without_condition(tasks: &[Task]) -> Option<Advice> {
+    let ids: Vec<String> = open(tasks)
+        .filter(|(_, task)| task.completion_condition.trim().is_empty())
+        .map(|(_, task)| task.id.clone())
+        .collect();
+    (!ids.is_empty()).then_some(Advice::NoCondition { ids })
+}
+
+fn misnamed(tasks: &[Task]) -> Vec<Advice> {
+    let of = |task: &Task| -> Vec<Advice> {
+        let names = task.extra.keys().filter_map(|member| {
+            let (_, meant) = MISNAMED.iter().find(|(name, _)| name == member)?;
+            Some(Advice::Misnamed { id: task.id.clone(), member: member.clone(), meant })
+        });
+        names.collect()
+    };
+    open(tasks).flat_map(|(_, task)| of(task)).collect()
+}
+
+/// The tasks that change one file must follow each other in some order. In the order of the waves
+/// it is enough to check neighbours: if each pair has a path, the whole sequence has one.
+fn side_by_side(tasks: &[Task]) -> Vec<Advice> {
+    let order = order(tasks);
+    let mut by_file: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (place, task) in open(tasks) {
+        let files: HashSet<&str> = task.files.iter().map(|file| plain_path(file)).collect();
+        for file in files.into_iter().filter(|_| order.contains_key(&place)) {
+            by_file.entry(file).or_default().push(place);
+        }
+    }
+    let mut pairs: Vec<(&str, usize, usize)> = Vec::new();
+    for (file, places) in &mut by_file {
+        places.sort_by_key(|place| order.get(place));
+        pairs.extend(places.windows(2).map(|pair| (*file, pair[0], pair[1])));
+    }
+    let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
+    let mut named = HashSet::new();
+    pairs
+        .into_iter()
+        // Two tasks that share forty files are one piece of advice.
+        .filter(|(_, first, second)| named.insert((*first, *second)))
+        .filter(|(_, first, second)| !comes_after(tasks, &graph, *second, *first))
+        .map(|(file, first, second)| Advice::SideBySide {
+            file: file.to_owned(),
+            first: tasks[first].id.clone(),
+            second: tasks[second].id.clone(),
+        })
+        .collect()
+}
+
+/// The position of each task in the order of the waves; a task that is in no wave has none.
+fn order(tasks: &[Task]) -> HashMap<usize, usize> {
+    let in_order = wave_places(tasks).into_iter().flatten();
+    in_order.enumerate().map(|(at, place)| (place, at)).collect()
+}
+
+fn plain_path(file: &str) -> &str {
+    let mut path = file.trim();
+    while let Some(rest) = path.strip_prefix("./") {
+        path = rest;
+    }
+    path
+}
+
+/// Whether a task depends on another, directly or not.
+fn comes_after(tasks: &[Task], graph: &Graph, task: usize, first: usize) -> bool {
+    let mut seen = HashSet::from([task]);
+    let mut open = vec![task];
+    while let Some(place) = open.pop() {
+        if place == first {
+            return true;
+        }
+        let deps = tasks[place].deps.iter().filter_map(|id| graph.place(id));
+        open.extend(deps.filter(|on| seen.insert(*on)));
+    }
+    false
+}
+
+#[cfg(test)]
+mod advice_tests;

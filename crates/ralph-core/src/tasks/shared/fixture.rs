@@ -1,12 +1,12 @@
 //! Shared loops for tests: a remote whose records are written one by one.
 
-use super::chain::Commit;
-use super::ledger::Ledger;
-use super::plan::{LEASE_SECONDS, Plan};
 use super::record::{
     CriterionReceipt, End, Finish, Kind, LedgerRecord, Record, TaskRecord, Verdict,
 };
+use super::record::{LEASE_SECONDS, Plan};
 use super::text::{Name, ObjectId, Text};
+use super::view::Commit;
+use super::view::Ledger;
 use super::view::View;
 use crate::state::{Criterion, LoopState};
 use crate::tasks::graph;

@@ -1,12 +1,330 @@
-//! The ledger, the chains and the renewals together: how each task stands.
+//! Folds the commits of a loop's references: the chain of each task, the ledger, and both together, which tells how
+//! each task stands.
 
-use super::chain::{Chain, ChainError, ChainState, Commit};
-use super::ledger::Ledger;
-use super::record::{Finish, Unreadable};
+use super::record::{
+    CriterionReceipt, End, Finish, Kind, LedgerRecord, Plan, Record, TaskRecord, Unreadable,
+    Verdict,
+};
 use super::text::{Name, ObjectId, Text};
-use crate::state::{Task, TaskStatus};
+use crate::state::signals::SignalKind;
+use crate::state::{EndingKind, Task, TaskStatus};
 use crate::text::plural::counted;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+// Reads the commits of a reference in order, and the chain of a task.
+//
+// A chain only grows: a reader that already knows a part of it refuses commits that do not continue
+// that part, because somebody has then replaced the reference by force. A malformed record counts as
+// none: whoever may push could otherwise end the loop for all by one.
+
+/// A commit as git shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Commit {
+    pub id: ObjectId,
+    /// The first parent: the record before this one.
+    pub parent: Option<ObjectId>,
+    /// The second parent: the work, or the tip of the branch.
+    pub work: Option<ObjectId>,
+    pub message: String,
+}
+
+/// Why a chain is left alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChainError {
+    /// The commits do not continue the chain that was read before.
+    Replaced,
+    Unreadable(Unreadable),
+}
+
+impl fmt::Display for ChainError {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ChainError::Replaced => to.write_str(
+                "somebody replaced records that this machine has read; \
+                 compare the reference with another clone's",
+            ),
+            ChainError::Unreadable(why) => why.fmt(to),
+        }
+    }
+}
+
+impl std::error::Error for ChainError {}
+
+/// The malformed records of a chain.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Skipped {
+    pub count: usize,
+    /// The first of them, with its flaw.
+    pub first: Option<(ObjectId, String)>,
+}
+
+impl Skipped {
+    fn add(&mut self, commit: &Commit, why: String) {
+        self.count += 1;
+        self.first.get_or_insert_with(|| (commit.id.clone(), why));
+    }
+}
+
+/// The records of a chain, oldest first, as far as they continue `ids`. Each record is applied
+/// before the next one is read, so that everything before an error counts.
+pub(super) fn extend<K: Kind>(
+    ids: &mut Vec<ObjectId>,
+    skipped: &mut Skipped,
+    commits: &[Commit],
+    mut apply: impl FnMut(Record<K>, &Commit) -> Result<(), Unreadable>,
+) -> Result<(), ChainError> {
+    for commit in commits {
+        if commit.parent.as_ref() != ids.last() {
+            return Err(ChainError::Replaced);
+        }
+        let read = Record::parse(&commit.message).and_then(|record| apply(record, commit));
+        match read {
+            Err(Unreadable::Malformed(why)) => skipped.add(commit, why),
+            read => read.map_err(ChainError::Unreadable)?,
+        }
+        ids.push(commit.id.clone());
+    }
+    Ok(())
+}
+
+/// The chain of a task.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Chain {
+    /// The commits, oldest first.
+    pub ids: Vec<ObjectId>,
+    pub state: ChainState,
+    /// How many times a holder gave the task up.
+    pub releases: u32,
+    /// The last reason for that.
+    pub reason: Option<Text>,
+    pub skipped: Skipped,
+}
+
+/// What the chain alone says about the task.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ChainState {
+    #[default]
+    Released,
+    Claimed {
+        machine: Name,
+        worker: Name,
+    },
+    Finished {
+        machine: Name,
+        finish: ObjectId,
+        work: ObjectId,
+    },
+}
+
+impl Chain {
+    /// Reads the next commits.
+    ///
+    /// # Errors
+    /// If they do not continue the chain, or a newer version wrote one of them.
+    pub fn extend(&mut self, commits: &[Commit]) -> Result<(), ChainError> {
+        let Chain { ids, state, releases, reason, skipped } = self;
+        extend(ids, skipped, commits, |record: Record<TaskRecord>, commit| {
+            let machine = record.machine;
+            match record.kind {
+                TaskRecord::Claim { worker } => *state = ChainState::Claimed { machine, worker },
+                // Only the holder finishes or releases. Nothing else follows from a record of
+                // another machine, except that the tip moves.
+                TaskRecord::Finish if state.is_held_by(&machine) => {
+                    let work = commit.work.clone().ok_or_else(|| {
+                        Unreadable::Malformed("a finish has no second parent".to_owned())
+                    })?;
+                    *state = ChainState::Finished { machine, finish: commit.id.clone(), work };
+                }
+                TaskRecord::Released { reason: given } if state.is_held_by(&machine) => {
+                    *state = ChainState::Released;
+                    *releases += 1;
+                    *reason = Some(given);
+                }
+                TaskRecord::Finish | TaskRecord::Released { .. } => {}
+            }
+            Ok(())
+        })
+    }
+
+    pub fn tip(&self) -> Option<&ObjectId> {
+        self.ids.last()
+    }
+}
+
+impl ChainState {
+    fn is_held_by(&self, by: &Name) -> bool {
+        matches!(self, ChainState::Claimed { machine, .. } if machine == by)
+    }
+}
+
+// The ledger: what the machines agree on about the loop as a whole.
+//
+// The first verdict about a finish and the first end count. The compare-and-swap keeps a machine
+// that follows the rules from writing a second one.
+
+/// The state of a shared loop, as its ledger says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ledger {
+    /// The commits, oldest first.
+    pub ids: Vec<ObjectId>,
+    pub plan: Plan,
+    /// The commit that the work starts from.
+    pub start: ObjectId,
+    /// The tip of the integrated branch.
+    pub branch: ObjectId,
+    /// The tree id of the last merge, and the criteria on it.
+    pub tree: Option<ObjectId>,
+    pub receipts: Vec<CriterionReceipt>,
+    /// How the loop ends if nothing follows that merge.
+    pub end_if_last: Option<End>,
+    pub integrator: Option<Integrator>,
+    /// Merged tasks.
+    pub merged: BTreeSet<String>,
+    /// Returned finishes, with the reasons.
+    pub returned: BTreeMap<ObjectId, Text>,
+    /// How many times each task was returned.
+    pub returns: BTreeMap<String, u32>,
+    /// The last reason for each task that was returned.
+    pub reasons: BTreeMap<String, Text>,
+    /// The reason, while the loop is paused.
+    pub pause: Option<Text>,
+    /// Messages of users, oldest first.
+    pub signals: Vec<(SignalKind, Text)>,
+    pub end: Option<End>,
+    pub skipped: Skipped,
+}
+
+/// The holder of the integrator's lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Integrator {
+    pub machine: Name,
+    pub lease_seconds: u64,
+    /// The holder's last record in the ledger: every verdict renews the lease too.
+    pub renewed: ObjectId,
+}
+
+impl Ledger {
+    /// Reads a ledger from its first commit.
+    ///
+    /// # Errors
+    /// If it does not begin with a plan, or a newer version wrote a record.
+    pub fn read(commits: &[Commit]) -> Result<Ledger, ChainError> {
+        let malformed = |why: &str| ChainError::Unreadable(Unreadable::Malformed(why.to_owned()));
+        let (first, others) = commits.split_first().ok_or_else(|| malformed("it is empty"))?;
+        if first.parent.is_some() {
+            return Err(ChainError::Replaced);
+        }
+        let record = Record::parse(&first.message).map_err(ChainError::Unreadable)?;
+        let LedgerRecord::Plan(plan) = record.kind else {
+            return Err(malformed("the first record is no plan"));
+        };
+        let branch =
+            first.work.clone().ok_or_else(|| malformed("the plan has no second parent"))?;
+        let mut ledger = Ledger {
+            ids: vec![first.id.clone()],
+            plan: *plan,
+            start: branch.clone(),
+            branch,
+            tree: None,
+            receipts: Vec::new(),
+            end_if_last: None,
+            integrator: None,
+            merged: BTreeSet::new(),
+            returned: BTreeMap::new(),
+            returns: BTreeMap::new(),
+            reasons: BTreeMap::new(),
+            pause: None,
+            signals: Vec::new(),
+            end: None,
+            skipped: Skipped::default(),
+        };
+        ledger.extend(others)?;
+        Ok(ledger)
+    }
+
+    /// Reads the next commits.
+    ///
+    /// # Errors
+    /// If they do not continue the ledger, or a newer version wrote one of them.
+    pub fn extend(&mut self, commits: &[Commit]) -> Result<(), ChainError> {
+        let mut ids = std::mem::take(&mut self.ids);
+        let mut skipped = std::mem::take(&mut self.skipped);
+        let apply = |record: Record<LedgerRecord>, commit: &Commit| self.apply(record, commit);
+        let read = extend(&mut ids, &mut skipped, commits, apply);
+        (self.ids, self.skipped) = (ids, skipped);
+        read
+    }
+
+    /// The first record, which has the plan and the commit that the work starts from.
+    pub fn first(&self) -> &ObjectId {
+        &self.ids[0]
+    }
+
+    /// The newest record. A ledger has at least its plan.
+    pub fn tip(&self) -> Option<&ObjectId> {
+        self.ids.last()
+    }
+
+    fn apply(&mut self, record: Record<LedgerRecord>, commit: &Commit) -> Result<(), Unreadable> {
+        if self.end.is_some() {
+            return Ok(());
+        }
+        let is_integrator =
+            self.integrator.as_ref().is_some_and(|held| held.machine == record.machine);
+        match record.kind {
+            LedgerRecord::Plan(_) => {}
+            LedgerRecord::Integrator { lease_seconds: 0 } if !is_integrator => {}
+            LedgerRecord::Integrator { lease_seconds } => {
+                self.integrator = (lease_seconds > 0).then(|| Integrator {
+                    machine: record.machine,
+                    lease_seconds,
+                    renewed: commit.id.clone(),
+                });
+            }
+            LedgerRecord::Verdict(verdict) => {
+                self.judge(verdict, commit)?;
+                if let Some(held) = self.integrator.as_mut().filter(|_| is_integrator) {
+                    held.renewed = commit.id.clone();
+                }
+            }
+            LedgerRecord::Pause { reason } => self.pause = Some(reason),
+            LedgerRecord::Resume => self.pause = None,
+            LedgerRecord::Cancel { reason } => {
+                self.end = Some(End { ending: EndingKind::Cancelled, reason });
+            }
+            LedgerRecord::Signal { info, text } => {
+                let kind = if info { SignalKind::Info } else { SignalKind::Steer };
+                self.signals.push((kind, text));
+            }
+            LedgerRecord::End(end) => self.end = Some(end),
+        }
+        Ok(())
+    }
+
+    fn judge(&mut self, verdict: Verdict, commit: &Commit) -> Result<(), Unreadable> {
+        match verdict {
+            Verdict::Merged { finishes, tree, receipts, end } => {
+                self.branch = commit.work.clone().ok_or_else(|| {
+                    Unreadable::Malformed("a merge has no second parent".to_owned())
+                })?;
+                self.tree = Some(tree);
+                self.receipts = receipts;
+                self.end_if_last = end;
+                self.merged.extend(finishes.into_iter().map(|one| one.task));
+            }
+            Verdict::Returned { finish, reason } => {
+                let is_open = !self.merged.contains(&finish.task);
+                if is_open && !self.returned.contains_key(&finish.finish) {
+                    *self.returns.entry(finish.task.clone()).or_default() += 1;
+                    self.reasons.insert(finish.task, reason.clone());
+                    self.returned.insert(finish.finish, reason);
+                }
+            }
+        }
+        Ok(())
+    }
+}
 
 /// A shared loop as one machine has read it.
 #[derive(Debug, Clone, PartialEq)]
@@ -174,6 +492,12 @@ impl View {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod chain_tests;
+
+#[cfg(test)]
+mod ledger_tests;
 
 #[cfg(test)]
 mod tests;

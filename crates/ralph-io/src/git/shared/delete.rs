@@ -4,8 +4,8 @@ use super::{SharedPlace, Update};
 use crate::process::random;
 use anyhow::{Result, bail};
 use ralph_core::tasks::shared::names::Reference;
-use ralph_core::tasks::shared::settle;
 use ralph_core::tasks::shared::text::ObjectId;
+use ralph_core::tasks::shared::timing;
 
 /// References in one push.
 const AT_ONCE: usize = 500;
@@ -52,7 +52,7 @@ impl SharedPlace {
                 bail!("the remote did not delete the references of the loop: {trouble}");
             }
             if failures > 0 {
-                std::thread::sleep(settle::pause(failures + 1, random::fraction()));
+                std::thread::sleep(timing::retry_pause(failures + 1, random::fraction()));
             }
         }
     }

@@ -2,12 +2,12 @@
 
 use super::{Keep, SharedRepository, Update};
 use anyhow::Result;
-use ralph_core::tasks::shared::chain::Commit;
-use ralph_core::tasks::shared::hand_in::Append;
 use ralph_core::tasks::shared::names::Reference;
 use ralph_core::tasks::shared::record::{LedgerRecord, Record};
-use ralph_core::tasks::shared::settle::{Attempt, Settled, settle};
 use ralph_core::tasks::shared::text::ObjectId;
+use ralph_core::tasks::shared::timing::{Attempt, Settled, settle};
+use ralph_core::tasks::shared::view::Commit;
+use ralph_core::tasks::shared::work::Append;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 

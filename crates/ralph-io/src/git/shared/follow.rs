@@ -2,9 +2,8 @@
 
 use super::{Records, Snapshot};
 use anyhow::{Context, Result, bail};
-use ralph_core::tasks::shared::ledger::Ledger;
 use ralph_core::tasks::shared::names::Reference;
-use ralph_core::tasks::shared::view::View;
+use ralph_core::tasks::shared::view::{Ledger, View};
 use std::collections::HashSet;
 
 /// A reader that remembers what it has read.

@@ -3,12 +3,12 @@
 use super::{Exchange, Follower, SharedPlace, SharedRepository};
 use crate::process::random;
 use anyhow::{Result, bail};
-use ralph_core::tasks::shared::hand_in::Append;
 use ralph_core::tasks::shared::names::Reference;
 use ralph_core::tasks::shared::record::{LedgerRecord, MachineRecord, Record};
-use ralph_core::tasks::shared::settle::{self, Settled};
 use ralph_core::tasks::shared::text::{Name, ObjectId};
+use ralph_core::tasks::shared::timing::{self, Settled};
 use ralph_core::tasks::shared::view::View;
+use ralph_core::tasks::shared::work::Append;
 use std::time::{Duration, Instant};
 
 /// How long a command tries.
@@ -118,7 +118,7 @@ impl SharedPlace {
             }
             let since = report.is_locked.then(|| *locked_since.get_or_insert_with(Instant::now));
             order.locked = since.map(|since| since.elapsed()).unwrap_or_default();
-            std::thread::sleep(settle::pause(attempt, random::fraction()));
+            std::thread::sleep(timing::retry_pause(attempt, random::fraction()));
         }
         Ok(false)
     }

@@ -8,12 +8,11 @@ use crate::runs::engine;
 use anyhow::Result;
 use ralph_core::modes::shared::{self as member, Held};
 use ralph_core::state::{LoopState, Worker};
-use ralph_core::tasks::shared::hand_in::{Append, Done, hand_in};
-use ralph_core::tasks::shared::lease;
 use ralph_core::tasks::shared::names::Reference;
-use ralph_core::tasks::shared::next_task::{self, Next, next};
 use ralph_core::tasks::shared::record::{MachineRecord, Record, TaskRecord};
 use ralph_core::tasks::shared::text::{Name, ObjectId, Text};
+use ralph_core::tasks::shared::timing;
+use ralph_core::tasks::shared::work::{self, Append, Done, Next, hand_in, next};
 use ralph_core::text::plural::counted;
 use ralph_io::git::shared::Exchange;
 use ralph_io::process::random;
@@ -77,7 +76,7 @@ impl SharedRun<'_> {
         let machines = machines.len();
         for _ in 0..free.max(finishes.len()) {
             let done = finishes.next();
-            let choice = next_task::Worker {
+            let choice = work::Worker {
                 unattended: &BTreeSet::new(),
                 expired: &expired,
                 taken: &taken,
@@ -139,7 +138,7 @@ impl SharedRun<'_> {
         let (known, renewed) = (self.known.as_ref()?, self.link.renewed?);
         let reference = Reference::Machine(self.machine.clone());
         let space = self.order.place.space();
-        let is_due = lease::is_renewal_due(renewed.elapsed(), known.lease())
+        let is_due = timing::is_renewal_due(renewed.elapsed(), known.lease())
             && !known.pending.contains_key(&space.name(&reference));
         is_due.then(|| {
             let record = Record::new(nonce(), self.machine.clone(), MachineRecord::Renewal);

@@ -4,14 +4,12 @@ use super::claims::nonce;
 use super::integrate::{self, Decision, FinishedWork, IntegrateOrder};
 use super::{KnownRemote, SharedRun};
 use anyhow::Result;
-use ralph_core::tasks::shared::hand_in::Append;
-use ralph_core::tasks::shared::integrate::{Candidate, Integration, integration};
-use ralph_core::tasks::shared::lease;
 use ralph_core::tasks::shared::names::Reference;
 use ralph_core::tasks::shared::record::{LedgerRecord, Record, Verdict};
-use ralph_core::tasks::shared::settle;
 use ralph_core::tasks::shared::text::{ObjectId, Text};
+use ralph_core::tasks::shared::timing;
 use ralph_core::tasks::shared::view::TaskStanding;
+use ralph_core::tasks::shared::work::{Append, Candidate, Integration, integration};
 use ralph_io::git::shared::{BRANCH, BranchUpdate};
 use ralph_io::process::process_pool::MemberEvent;
 use ralph_io::process::random;
@@ -168,7 +166,8 @@ impl SharedRun<'_> {
         let is_due = moving.attempts < most && moving.next <= Instant::now();
         if is_due {
             moving.attempts += 1;
-            moving.next = Instant::now() + settle::pause(moving.attempts + 1, random::fraction());
+            moving.next =
+                Instant::now() + timing::retry_pause(moving.attempts + 1, random::fraction());
         }
         let waits = moving.attempts < most || moving.next > Instant::now();
         if !is_due && waits {
@@ -200,7 +199,7 @@ impl SharedRun<'_> {
             return (Some(LedgerRecord::Integrator { lease_seconds: 0 }), None);
         }
         let since = self.link.lease_since(known.view.ledger.integrator.as_ref());
-        let is_due = self.integrating.is_running && lease::is_renewal_due(since, known.lease());
+        let is_due = self.integrating.is_running && timing::is_renewal_due(since, known.lease());
         (is_due.then_some(LedgerRecord::Integrator { lease_seconds }), None)
     }
 

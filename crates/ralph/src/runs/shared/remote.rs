@@ -5,14 +5,11 @@ use super::exchange::{self, ExchangeAnswer, ExchangeOrder};
 use super::{KnownRemote, SharedRun};
 use anyhow::Result;
 use ralph_core::state::LoopState;
-use ralph_core::tasks::shared::budget;
-use ralph_core::tasks::shared::lease;
-use ralph_core::tasks::shared::ledger::Integrator;
 use ralph_core::tasks::shared::names::Reference;
 use ralph_core::tasks::shared::record::Finish;
-use ralph_core::tasks::shared::settle::{self, Settled};
 use ralph_core::tasks::shared::text::ObjectId;
-use ralph_core::tasks::shared::view::View;
+use ralph_core::tasks::shared::timing::{self, Settled};
+use ralph_core::tasks::shared::view::{Integrator, View};
 use ralph_core::text::plural::counted;
 use ralph_core::text::truncate::bounded;
 use ralph_io::git::shared::{Exchange, ExchangeReport, Sent, Snapshot};
@@ -151,7 +148,7 @@ impl Link {
             Duration::from_secs(60).saturating_mul(u32::try_from(live).unwrap_or(u32::MAX));
         self.pushes.retain(|push| push.elapsed() < longest);
         let since: Vec<Duration> = self.pushes.iter().map(Instant::elapsed).collect();
-        budget::wait(per_minute, live, &since)
+        timing::push_wait(per_minute, live, &since)
     }
 }
 
@@ -190,7 +187,7 @@ impl SharedRun<'_> {
 
     pub(super) fn exchange_order(&self, exchange: Exchange) -> ExchangeOrder {
         let lease = self.known.as_ref().map_or(Duration::MAX, KnownRemote::lease);
-        let longest_call = lease::longest_call(lease);
+        let longest_call = timing::longest_call(lease);
         ExchangeOrder { place: self.order.place.clone(), exchange, longest_call }
     }
 
@@ -260,7 +257,7 @@ impl SharedRun<'_> {
     /// Waits before the next attempt, longer each time.
     fn wait_for_better(&mut self, why: &str) {
         self.link.attempt = self.link.attempt.saturating_add(1);
-        let pause = settle::pause(self.link.attempt, random::fraction());
+        let pause = timing::retry_pause(self.link.attempt, random::fraction());
         self.link.retry_at = Some(Instant::now() + pause);
         // Told once: git's words change from one attempt to the next.
         if self.link.trouble.is_empty() {

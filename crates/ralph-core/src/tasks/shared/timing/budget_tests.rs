@@ -6,7 +6,11 @@ fn seconds(list: &[u64]) -> Vec<Duration> {
 
 #[track_caller]
 fn check(live: usize, since: &[u64], expected: u64) {
-    assert_eq!(wait(6, live, &seconds(since)), Duration::from_secs(expected), "{live} {since:?}");
+    assert_eq!(
+        push_wait(6, live, &seconds(since)),
+        Duration::from_secs(expected),
+        "{live} {since:?}"
+    );
 }
 
 #[test]
@@ -31,7 +35,7 @@ fn all_machines_together_stay_within_the_limit() {
             let now = Duration::from_secs(second);
             for machine in &mut pushes {
                 let since: Vec<Duration> = machine.iter().map(|at| now - *at).collect();
-                if wait(6, live, &since).is_zero() {
+                if push_wait(6, live, &since).is_zero() {
                     machine.push(now);
                     all.push(second);
                 }
@@ -48,5 +52,5 @@ fn all_machines_together_stay_within_the_limit() {
 
 #[test]
 fn a_limit_of_nothing_is_one_push_in_a_minute() {
-    assert_eq!(wait(0, 0, &seconds(&[1])), Duration::from_secs(59));
+    assert_eq!(push_wait(0, 0, &seconds(&[1])), Duration::from_secs(59));
 }

@@ -13,9 +13,9 @@ fn a_batch_has_at_most_sixteen_finishes_in_the_graphs_order() {
     let mut finishes: Vec<Finish> =
         (1..=20).rev().map(|n| remote.finish(&format!("T-{n}"), "a")).collect();
     finishes.reverse();
-    assert_eq!(next(&remote.view()), finishes[..16]);
+    assert_eq!(next_batch(&remote.view()), finishes[..16]);
     remote.merge(&finishes[..16], &[]);
-    assert_eq!(next(&remote.view()), finishes[16..]);
+    assert_eq!(next_batch(&remote.view()), finishes[16..]);
 }
 
 /// Carries out a batch in which these finishes are red; returns the parts that were tested.

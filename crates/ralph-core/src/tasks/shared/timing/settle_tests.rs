@@ -59,7 +59,13 @@ fn a_lock_that_stays_for_a_minute_is_stale_unless_the_record_landed() {
 #[test]
 fn pauses_double_up_to_a_bound_and_chance_moves_each_within_its_half() {
     let seconds = Duration::from_secs;
-    assert_eq!((pause(2, 0.0), pause(2, 1.0)), (Duration::from_millis(500), seconds(1)));
-    assert_eq!((pause(4, 1.0), pause(7, 1.0)), (seconds(4), seconds(30)));
-    assert_eq!((pause(u32::MAX, 7.0), pause(0, -1.0)), (seconds(30), Duration::from_millis(500)));
+    assert_eq!(
+        (retry_pause(2, 0.0), retry_pause(2, 1.0)),
+        (Duration::from_millis(500), seconds(1))
+    );
+    assert_eq!((retry_pause(4, 1.0), retry_pause(7, 1.0)), (seconds(4), seconds(30)));
+    assert_eq!(
+        (retry_pause(u32::MAX, 7.0), retry_pause(0, -1.0)),
+        (seconds(30), Duration::from_millis(500))
+    );
 }
