@@ -62,7 +62,7 @@ pub(crate) enum TaskCommand {
     /// Show a task in full
     Show(show::ShowArgs),
     /// List the tasks that are ready
-    Ready(show::Ready),
+    Ready(LoopArgs),
     /// Add a task
     Add(change::Add),
     /// Claim a task
@@ -80,11 +80,11 @@ pub(crate) enum TaskCommand {
     /// Show or set the dependencies of a task
     Deps(change::Deps),
     /// Show the tasks in waves
-    Waves(show::Waves),
+    Waves(LoopArgs),
     /// Draw the tasks and their dependencies
     Graph(show::GraphArgs),
     /// Check the criteria and the tasks for errors and risks
-    Lint(Lint),
+    Lint(LoopArgs),
     /// Update the tasks from a planner's list: one JSON object per line of standard input
     Sync(sync::Sync),
     /// Plan a loop from a file of criteria, tasks and facts
@@ -97,7 +97,7 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
     match args.command {
         TaskCommand::List(args) => show::list(here, &args),
         TaskCommand::Show(args) => show::one(here, &args),
-        TaskCommand::Ready(args) => show::ready(here, &args),
+        TaskCommand::Ready(which) => show::ready(here, &which),
         TaskCommand::Add(args) => change::add(here, args),
         TaskCommand::Claim(args) => change::claim(here, &args),
         TaskCommand::Renew(args) => change::renew(here, &args),
@@ -106,9 +106,9 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         TaskCommand::Release(args) => change::release(here, &args),
         TaskCommand::Block(args) => change::block(here, &args),
         TaskCommand::Deps(args) => change::deps(here, args),
-        TaskCommand::Waves(args) => show::waves(here, &args),
+        TaskCommand::Waves(which) => show::waves(here, &which),
         TaskCommand::Graph(args) => show::drawing(here, &args),
-        TaskCommand::Lint(args) => run_lint(here, &args),
+        TaskCommand::Lint(which) => run_lint(here, &which),
         TaskCommand::Sync(args) => sync::sync(here, &args),
         TaskCommand::Import(args) => import(here, &args),
     }
@@ -140,13 +140,6 @@ fn update<T>(
 
 // `ralph task lint`: what prevents a plan from being carried out, and what would make it go badly.
 
-/// Which loop.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Lint {
-    #[command(flatten)]
-    which: LoopArgs,
-}
-
 pub(super) struct LintResult {
     /// What prevents the plan from being carried out.
     pub(super) problems: Vec<String>,
@@ -154,8 +147,8 @@ pub(super) struct LintResult {
     pub(super) advice: Vec<String>,
 }
 
-pub(super) fn run_lint(here: &Here, args: &Lint) -> Result<Exit> {
-    let state = find(here, &args.which)?.state;
+fn run_lint(here: &Here, which: &LoopArgs) -> Result<Exit> {
+    let state = find(here, which)?.state;
     let looked = lint_of(&state, &here.root);
     let mut rows: Vec<String> = looked.problems.iter().map(|row| visible(row)).collect();
     rows.extend(looked.advice.iter().map(|row| format!("advice: {}", visible(row))));

@@ -38,20 +38,6 @@ pub(crate) struct ShowArgs {
     pub(super) which: LoopArgs,
 }
 
-/// Which loop.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Ready {
-    #[command(flatten)]
-    pub(super) which: LoopArgs,
-}
-
-/// Which loop.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Waves {
-    #[command(flatten)]
-    pub(super) which: LoopArgs,
-}
-
 /// How to draw.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GraphArgs {
@@ -98,8 +84,8 @@ fn for_planner(here: &Here, which: &LoopArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub(super) fn waves(here: &Here, args: &Waves) -> Result<Exit> {
-    let tasks = super::find(here, &args.which)?.state.task_graph;
+pub(super) fn waves(here: &Here, which: &LoopArgs) -> Result<Exit> {
+    let tasks = super::find(here, which)?.state.task_graph;
     draw(&tasks, &draw::in_waves(&tasks, here.now), NO_TASKS)
 }
 
@@ -167,8 +153,8 @@ fn described(graph: &Graph, task: &Task) -> String {
     text
 }
 
-pub(super) fn ready(here: &Here, args: &Ready) -> Result<Exit> {
-    let tasks = super::find(here, &args.which)?.state.task_graph;
+pub(super) fn ready(here: &Here, which: &LoopArgs) -> Result<Exit> {
+    let tasks = super::find(here, which)?.state.task_graph;
     let ready = graph::ready(&tasks, here.now);
     if ready.is_empty() {
         let summary = graph::summary(&tasks, here.now);

@@ -166,7 +166,8 @@ fn object<'a>(settings: &'a mut Members, name: &str) -> Result<&'a mut Members> 
 }
 
 fn not_a(what: &str, kind: &str) -> anyhow::Error {
-    let message = format!("`{what}` is not {kind}: mend it first; nothing was changed");
+    let message =
+        format!("`{what}` is not {kind}: fix it and run the command again; nothing was changed");
     refused(Exit::BadState, message)
 }
 
