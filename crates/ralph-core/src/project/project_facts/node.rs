@@ -104,7 +104,7 @@ mod tests {
             "name": "@acme/web", "type": "module",
             "scripts": {"aaa": "true", "dev": "next dev", "prepare": "husky",
                 "test": "vitest run", "test:e2e": "NODE_ENV=ci playwright test", "x": 7},
-            "dependencies": {"next": "^15.1.0", "odd": 3, "ui": "git+https://me:pw@example.com/ui"},
+            "dependencies": {"next": "^15.1.0", "odd": 3, "ui": "git+https://example.com/ui"},
             "devDependencies": {"typescript": "~5.7.2"}
         }"#;
         ProjectFixture::new().file("package.json", text).file("pnpm-lock.yaml", "").tells(
@@ -116,7 +116,7 @@ mod tests {
              \"test:e2e\": \"NODE_ENV=ci playwright test\"\n  \
              \"aaa\": \"true\"\n  \
              \"prepare\": \"husky\"\n  \
-             dependencies: \"next@^15.1.0\", \"odd\", \"ui@git+https://me:[redacted]@example.com/ui\"\n  \
+             dependencies: \"next@^15.1.0\", \"odd\", \"ui@git+https://example.com/ui\"\n  \
              devDependencies: \"typescript@~5.7.2\"",
         );
     }

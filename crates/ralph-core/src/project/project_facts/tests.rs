@@ -150,10 +150,10 @@ fn no_text_whatever_it_is_does_harm() {
 }
 
 #[test]
-fn no_fact_shows_the_password_of_an_address_or_a_known_token() {
+fn no_fact_shows_a_known_token() {
     let token = ["npm", "_hunter2hunter2hunter2hunter2hunter2"].concat();
-    let texts = ["https://me:hunter2@example.com/test", &format!("A_TOKEN={token} make test")];
-    for text in texts {
+    let address = format!("https://me:{token}@example.com/test");
+    for text in [address.as_str(), &format!("A_TOKEN={token} make test")] {
         let lines = ["module ", "use ", "test: ## ", "FROM ", "", "name = "]
             .map(|key| format!("{key}{text}\n"));
         for value in [json!(text), json!([text]), json!({text: text, "test": text})] {

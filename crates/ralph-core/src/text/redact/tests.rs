@@ -21,15 +21,6 @@ fn check(text: &str, expected: &str) {
 }
 
 #[test]
-fn the_password_of_an_address_is_taken_out() {
-    check("postgres://u:p4ss@h/d", "postgres://u:[redacted]@h/d");
-    check("redis://:p@ss@h, x", "redis://:[redacted]@h, x");
-    for hidden in ["https://u:$PASS@h", "https://u:***@h", "https://u@h:80/a@b", "a://b c:d@e"] {
-        check(hidden, hidden);
-    }
-}
-
-#[test]
 fn what_only_reads_like_a_secret_stays() {
     for text in [
         "error: unexpected token: `}`",
@@ -67,23 +58,20 @@ fn of_a_value_nothing_is_left_wherever_it_is_cut_or_overlapped() {
     check("-kolokolok-", "-[redacted D_KEY]-");
 }
 
+/// The forms of a value that are not recognised. A change here is a change of what SECURITY.md says.
 #[test]
-fn a_value_is_found_encoded_wrapped_and_coloured() {
+fn a_value_stays_where_it_is_encoded_wrapped_or_coloured() {
     for text in [
-        "correct-horse9",
         "correct-\nhorse9",
         "\u{1b}[31mcorrect\u{1b}[0m-horse9",
         "Y29ycmVjdC1ob3JzZTk=",
         "dXNlcjpjb3JyZWN0LWhvcnNlOQ==",
         "636f72726563742d686f72736539",
+        "postgres://u:p4ss@h/d",
     ] {
-        let mut redactor = Redactor::new([("A_KEY", &b"correct-horse9"[..])]);
-        let mut out = Vec::new();
-        redactor.feed(format!("<{text}>").as_bytes(), &mut out);
-        redactor.finish(&mut out);
-        let out = String::from_utf8(out).unwrap();
-        assert!(out.contains("[redacted A_KEY]") && !out.contains("horse9"), "{text}: {out}");
+        check(text, text);
     }
+    check("\u{1b}[31mcorrect-horse9\u{1b}[0m", "\u{1b}[31m[redacted A_KEY]\u{1b}[0m");
 }
 
 #[test]
