@@ -5,7 +5,6 @@ pub mod agents;
 pub mod client_version;
 pub mod edited;
 pub mod event;
-pub mod last_message;
 pub mod permission;
 pub mod plugins;
 pub mod registration;

@@ -11,7 +11,6 @@ use crate::unnamed;
 use crate::unreadable;
 use anyhow::Result;
 use ralph_core::protocol::event::Input;
-use ralph_core::protocol::last_message::LastMessage;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::Registration;
 use ralph_core::text::sanitize;
@@ -20,7 +19,6 @@ use ralph_io::store::home::Home;
 use ralph_io::{client, project, store::digest, store::idle};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::io::Write;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -41,8 +39,6 @@ pub struct HookCall {
     pub input: Input,
     /// The payload as read, with long strings cut.
     pub raw: Vec<u8>,
-    /// Where in it the last message is, if `input` has none because it is long.
-    pub message: Option<Range<usize>>,
     /// True if a string of the payload was too long to keep whole.
     pub cut: bool,
     /// The registration that started this copy.
@@ -63,14 +59,6 @@ pub struct HookCall {
 }
 
 impl HookCall {
-    /// The message that ended the turn.
-    pub fn last_message(&self) -> Option<LastMessage<'_>> {
-        match &self.message {
-            Some(place) => Some(LastMessage::Json(&self.raw[place.clone()])),
-            None => self.input.last_assistant_message.as_deref().map(LastMessage::Text),
-        }
-    }
-
     /// The digest of the payload, by which the journal names it.
     pub fn digest(&self) -> &str {
         self.digest.get_or_init(|| digest::of_bytes(&self.raw))
@@ -222,7 +210,6 @@ fn call(name: &str) -> Result<HookCall> {
     Ok(HookCall {
         input: payload.input,
         raw: payload.raw,
-        message: payload.message,
         cut: payload.cut,
         via,
         home,
@@ -259,7 +246,6 @@ pub(crate) mod tests {
     pub(crate) fn call(home: &Home, event: Value) -> HookCall {
         HookCall {
             raw: event.to_string().into_bytes(),
-            message: None,
             input: serde_json::from_value(event).unwrap(),
             cut: false,
             via: Registration::Settings,

@@ -12,12 +12,11 @@ use anyhow::Result;
 use ralph_core::evidence::receipt::Proof;
 use ralph_core::modes::mode;
 use ralph_core::protocol::event::{HookEvent, Input};
-use ralph_core::protocol::last_message::LastMessage;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::state::{AWAITS_DECISION, ClientProcess, LoopError, LoopState, PauseCause, Phase};
 use ralph_core::stop::progress;
 use ralph_core::stop::{self, NextStep, Routed, StopDecision, StopInputs, StopVerdict};
-use ralph_core::text::token::CompletionRequest;
+use ralph_core::text::token;
 use ralph_core::{
     modes::ralplan as planning,
     text::truncate,
@@ -190,13 +189,13 @@ fn gather(call: &HookCall, bound: &mut Bound, routed: Option<Routed>) -> StopInp
     }
     let state = &bound.state;
     let transcript = Path::new(&call.input.transcript_path);
-    let message = call.last_message();
+    let message = call.input.last_assistant_message.as_deref().unwrap_or_default();
     let mut of_the_model = state.scheduled.clone();
     remember(&mut of_the_model, call);
     let mut seen = StopInputs {
         now: clock::now(),
         prompt_id: call.input.prompt_id.clone(),
-        request: message.map_or(CompletionRequest::None, |m| m.request(&state.completion_token)),
+        request: token::request(message, &state.completion_token),
         workers: workers(call),
         command_waits: state.is_running()
             && transcript::command_waits(transcript, turn_from(state), &of_the_model),
@@ -320,18 +319,17 @@ fn note(call: &HookCall, file: &LoopFile, decided: &Decided) {
             (verdict.as_str(), format!("{line}\n{details}"))
         }
     };
-    let seen = call.last_message().map_or(Value::Null, message);
+    let seen = call.input.last_assistant_message.as_deref().map_or(Value::Null, message);
     let said = JournalLine { position: &decided.position, decision, why: &why, seen };
     active_loop::keep(file, call, said, Some(&decided.decision.record));
 }
 
 /// A short message is kept word for word, so that its completion request can be parsed again.
-fn message(message: LastMessage<'_>) -> Value {
+fn message(message: &str) -> Value {
     const KEPT: usize = 400;
-    let end = message.end(KEPT);
-    match end.chars().nth(KEPT) {
-        None => json!({"message": end}),
-        Some(_) => json!({"message": truncate::tail(&end, KEPT), "cut": true}),
+    match message.chars().nth(KEPT) {
+        None => json!({"message": message}),
+        Some(_) => json!({"message": truncate::tail(message, KEPT), "cut": true}),
     }
 }
 
@@ -381,11 +379,11 @@ fn add_late_checks(file: &LoopFile) -> Result<()> {
 /// it.
 fn at_failure(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let cause = cutoff::api_error(&call.input.error);
-    let message = call.last_message().map(|message| message.end(300)).unwrap_or_default();
+    let message = call.input.last_assistant_message.as_deref().unwrap_or_default();
     let detail = format!(
         "the turn ended by an API error ({}): {}",
         call.input.error,
-        truncate::tail(&message, 300)
+        truncate::tail(message, 300)
     );
     rest(call, bound, cause, &detail)
 }

@@ -11,7 +11,6 @@ use anyhow::Result;
 use ralph_core::modes::parallel::report::{self, WorkerVerdict};
 use ralph_core::modes::parallel::{self, AgentCall, Grant};
 use ralph_core::protocol::event::HookEvent;
-use ralph_core::protocol::last_message::LastMessage;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::state::{LoopState, Worker, WorkerStanding};
 use ralph_io::git::worker_tree::{self, WorkerTree};
@@ -147,8 +146,8 @@ fn judge(
         worker.branch.clone_from(&tree.branch);
         worker.base.clone_from(&tree.base);
     }
-    let message = call.last_message().map(LastMessage::text).unwrap_or_default();
-    report::judge(state, at, &message, tree.map(|tree| tree.files.as_slice()), &top)
+    let message = call.input.last_assistant_message.as_deref().unwrap_or_default();
+    report::judge(state, at, message, tree.map(|tree| tree.files.as_slice()), &top)
 }
 
 /// Closes the workers that the client no longer lists at a stop of the session.

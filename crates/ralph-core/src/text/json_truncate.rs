@@ -242,7 +242,7 @@ pub fn may_have_surrogates(document: &[u8]) -> bool {
 }
 
 /// True if the last backslash of a text escapes what follows: two are an escaped backslash.
-pub(crate) fn ends_in_escape(text: &[u8]) -> bool {
+fn ends_in_escape(text: &[u8]) -> bool {
     text.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 

@@ -2,10 +2,8 @@
 
 use anyhow::{Context, Result, bail};
 use ralph_core::protocol::event::Input;
-use ralph_core::protocol::last_message;
 use ralph_core::text::json_truncate::{Squeezed, Squeezer, may_have_surrogates};
 use std::io::Read;
-use std::ops::Range;
 
 /// The limits within which an executable reads a payload.
 #[derive(Debug, Clone, Copy)]
@@ -21,8 +19,6 @@ pub struct Payload {
     pub input: Input,
     /// The JSON document, with long strings cut.
     pub raw: Vec<u8>,
-    /// Where in it the last message is, if it is long; `input` then has none.
-    pub message: Option<Range<usize>>,
     /// True if a string was cut. A rule that needs a complete string must refuse then.
     pub cut: bool,
 }
@@ -57,9 +53,6 @@ fn parse(mut source: impl Read, appetite: Appetite) -> Result<Payload> {
     }
     // Most payloads are shorter than the longest string that is kept.
     let is_whole = bytes.len() < within;
-    if is_whole && let Some((input, place)) = without_message(&bytes) {
-        return Ok(Payload { input, raw: bytes, message: Some(place), cut: false });
-    }
     let squeezed = if is_whole && !may_have_surrogates(&bytes) {
         Squeezed { bytes, cut: false, overflow: false }
     } else {
@@ -79,20 +72,7 @@ fn parse(mut source: impl Read, appetite: Appetite) -> Result<Payload> {
     }
     let input = serde_json::from_slice(&squeezed.bytes)
         .context("could not read the JSON object on standard input")?;
-    Ok(Payload { input, raw: squeezed.bytes, message: None, cut: squeezed.cut })
-}
-
-/// Reads a long payload without its last message.
-fn without_message(payload: &[u8]) -> Option<(Input, Range<usize>)> {
-    const LONG: usize = 32 << 10;
-    const AWAY: &str = "read by itself";
-    let place = (payload.len() >= LONG).then(|| last_message::place(payload)).flatten()?;
-    let (before, after) = (&payload[..place.start], &payload[place.end..]);
-    let rest = [before, b"\"", AWAY.as_bytes(), b"\"", after].concat();
-    let mut input: Input = serde_json::from_slice(&rest).ok()?;
-    // Some other member of the payload may have the name.
-    let is_cut_out = input.last_assistant_message.take().as_deref() == Some(AWAY);
-    is_cut_out.then_some((input, place))
+    Ok(Payload { input, raw: squeezed.bytes, cut: squeezed.cut })
 }
 
 #[cfg(test)]
@@ -114,25 +94,6 @@ mod tests {
             let error = parse(bytes, APPETITE).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
-    }
-
-    #[test]
-    fn a_long_message_is_read_by_itself_if_it_is_the_payloads_own() {
-        let long = "\"x\\ \n".repeat(10_000);
-        let appetite = Appetite { per_string: 1 << 20, in_all: 1 << 20 };
-        let read = |document: serde_json::Value| {
-            let payload = parse(document.to_string().as_bytes(), appetite).unwrap();
-            let own = payload.message.map(|place| payload.raw[place].to_vec());
-            let own = own.map(|json| serde_json::from_slice(&json).unwrap());
-            (own, payload.input.last_assistant_message, payload.input.cwd)
-        };
-        let whole = serde_json::json!({"last_assistant_message": long, "zcwd": 1, "cwd": "/a"});
-        assert_eq!(read(whole), (Some(long.clone()), None, "/a".to_owned()));
-        let others = serde_json::json!({"a": {"last_assistant_message": long}, "cwd": "/a"});
-        assert_eq!(read(others), (None, None, "/a".to_owned()));
-        let both = serde_json::json!({"a": {"last_assistant_message": long},
-            "last_assistant_message": "own", "cwd": "/a"});
-        assert_eq!(read(both), (None, Some("own".to_owned()), "/a".to_owned()));
     }
 
     #[test]

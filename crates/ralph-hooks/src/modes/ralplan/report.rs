@@ -8,7 +8,6 @@ use crate::stop;
 use anyhow::Result;
 use ralph_core::modes::ralplan::{PlanEvent, PlanOutcome, PlanSeen, Role, formats, step};
 use ralph_core::protocol::event::HookEvent as Hook;
-use ralph_core::protocol::last_message::LastMessage;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::state::RalplanState;
 use ralph_io::{client, store::plan_files};
@@ -22,9 +21,9 @@ pub(super) fn reported(call: &HookCall, bound: &Bound) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     let Some(role) = who.role() else { return Ok(Reply::silent()) };
-    let message = call.last_message().map(LastMessage::text).unwrap_or_default();
+    let message = call.input.last_assistant_message.as_deref().unwrap_or_default();
     let root = Path::new(&bound.state.project_root);
-    let seen = if role == Role::Planner { ready(root, &message) } else { None };
+    let seen = if role == Role::Planner { ready(root, message) } else { None };
     let changed = change(&bound.file, |state| {
         state.note_event(call.via);
         let transcript = match call.input.from_subagent() {
@@ -38,7 +37,7 @@ pub(super) fn reported(call: &HookCall, bound: &Bound) -> Result<Reply> {
         if rests && !plan.sent_back.contains(&who.id) {
             plan.sent_back.push(who.id.clone());
         }
-        Some(take(plan, role, &who.id, &message, seen, root))
+        Some(take(plan, role, &who.id, message, seen, root))
     })?;
     let Some(changed) = changed else { return Ok(Reply::silent()) };
     let Some(outcome) = changed.outcome else { return Ok(Reply::silent()) };
