@@ -66,6 +66,10 @@ impl GoOnForm {
 }
 
 impl Reply {
+    fn of(action: Action) -> Reply {
+        Reply { action, message: None }
+    }
+
     /// An empty reply: the client does what it was about to do.
     pub fn silent() -> Reply {
         Reply::default()
@@ -73,7 +77,7 @@ impl Reply {
 
     /// Gives the model a text and lets the event proceed.
     pub fn context(event: HookEvent, text: &str) -> Reply {
-        Reply { action: Action::Context(event, words(text, CONTEXT_LIMIT)), message: None }
+        Reply::of(Action::Context(event, words(text, CONTEXT_LIMIT)))
     }
 
     /// How much more text [`Reply::add_context`] can add, in UTF-16 units.
@@ -105,66 +109,56 @@ impl Reply {
     /// Keeps the turn going and gives the model the reason.
     pub fn go_on(event: HookEvent, form: GoOnForm, reason: &str) -> Reply {
         let reason = words(reason, REASON_LIMIT);
-        let action = match form {
+        Reply::of(match form {
             GoOnForm::Context => Action::Context(event, reason),
             GoOnForm::Block => Action::Block(reason),
-        };
-        Reply { action, message: None }
+        })
     }
 
     /// Answers a prompt or a command without the model; the user reads the answer in one line. The
     /// client holds back text typed mid-turn until the turn ends, and then shows this answer. A block
     /// would look like a failure, and a plain message would let the text start a turn.
     pub fn keep_from_model(answer: &str) -> Reply {
-        Reply { action: Action::KeepFromModel(words(answer, REASON_LIMIT)), message: None }
+        Reply::of(Action::KeepFromModel(words(answer, REASON_LIMIT)))
     }
 
     /// Refuses a tool call; the model reads the reason.
     pub fn deny(reason: &str) -> Reply {
         let reason = words(reason, REASON_LIMIT);
-        Reply {
-            action: Action::Deny { reason, cut_turn: false, context: String::new() },
-            message: None,
-        }
+        Reply::of(Action::Deny { reason, cut_turn: false, context: String::new() })
     }
 
     /// Refuses a tool call: the user sees the first sentence of the reason, and the model gets the rest
     /// beside it.
     pub fn deny_briefly(reason: &str) -> Reply {
         let (first, rest) = reason.split_once(". ").unwrap_or((reason, ""));
-        Reply {
-            action: Action::Deny {
-                reason: words(first, REASON_LIMIT),
-                cut_turn: false,
-                context: words(rest, CONTEXT_LIMIT),
-            },
-            message: None,
-        }
+        Reply::of(Action::Deny {
+            reason: words(first, REASON_LIMIT),
+            cut_turn: false,
+            context: words(rest, CONTEXT_LIMIT),
+        })
     }
 
     /// Refuses a tool call and ends the turn.
     pub fn cut(reason: &str) -> Reply {
         let reason = words(reason, REASON_LIMIT);
-        Reply {
-            action: Action::Deny { reason, cut_turn: true, context: String::new() },
-            message: None,
-        }
+        Reply::of(Action::Deny { reason, cut_turn: true, context: String::new() })
     }
 
     /// Lets a tool run without asking: the user has agreed beforehand. The reason goes into the
     /// client's records.
     pub fn allow(reason: &str) -> Reply {
-        Reply { action: Action::Allow(words(reason, REASON_LIMIT)), message: None }
+        Reply::of(Action::Allow(words(reason, REASON_LIMIT)))
     }
 
     /// Grants a permission request: the user has agreed beforehand.
     pub fn permit() -> Reply {
-        Reply { action: Action::Permit, message: None }
+        Reply::of(Action::Permit)
     }
 
     /// Denies a permission request; the model reads the reason.
     pub fn withhold(reason: &str) -> Reply {
-        Reply { action: Action::Withhold(words(reason, REASON_LIMIT)), message: None }
+        Reply::of(Action::Withhold(words(reason, REASON_LIMIT)))
     }
 
     /// Puts a text for the model before the rest of the reply; an empty reply becomes a context. Leaves
@@ -208,43 +202,40 @@ impl Reply {
     /// The line to print on standard output; `None` for an empty reply.
     pub fn render(&self) -> Option<String> {
         let mut reply = Map::new();
-        match &self.action {
-            Action::Nothing => {}
+        let mut insert = |name: &str, value: Value| reply.insert(name.to_owned(), value);
+        let specific = match &self.action {
+            Action::Nothing => None,
             Action::Context(event, text) => {
-                let output = json!({"hookEventName": event.name(), "additionalContext": text});
-                reply.insert("hookSpecificOutput".to_owned(), output);
-            }
-            Action::Allow(reason) => {
-                let output = json!({
-                    "hookEventName": HookEvent::PreToolUse.name(),
-                    "permissionDecision": "allow",
-                    "permissionDecisionReason": reason,
-                });
-                reply.insert("hookSpecificOutput".to_owned(), output);
+                Some(json!({"hookEventName": event.name(), "additionalContext": text}))
             }
             Action::Block(reason) => {
-                reply.insert("decision".to_owned(), json!("block"));
-                reply.insert("reason".to_owned(), json!(reason));
+                insert("decision", json!("block"));
+                insert("reason", json!(reason));
+                None
             }
             Action::KeepFromModel(answer) => {
-                reply.insert("continue".to_owned(), json!(false));
-                reply.insert("stopReason".to_owned(), json!(answer));
+                insert("continue", json!(false));
+                insert("stopReason", json!(answer));
+                None
             }
-            Action::Permit => {
-                let output = json!({
-                    "hookEventName": HookEvent::PermissionRequest.name(),
-                    "decision": {"behavior": "allow"},
-                });
-                reply.insert("hookSpecificOutput".to_owned(), output);
-            }
-            Action::Withhold(reason) => {
-                let output = json!({
-                    "hookEventName": HookEvent::PermissionRequest.name(),
-                    "decision": {"behavior": "deny", "message": reason},
-                });
-                reply.insert("hookSpecificOutput".to_owned(), output);
-            }
+            Action::Allow(reason) => Some(json!({
+                "hookEventName": HookEvent::PreToolUse.name(),
+                "permissionDecision": "allow",
+                "permissionDecisionReason": reason,
+            })),
+            Action::Permit => Some(json!({
+                "hookEventName": HookEvent::PermissionRequest.name(),
+                "decision": {"behavior": "allow"},
+            })),
+            Action::Withhold(reason) => Some(json!({
+                "hookEventName": HookEvent::PermissionRequest.name(),
+                "decision": {"behavior": "deny", "message": reason},
+            })),
             Action::Deny { reason, cut_turn, context } => {
+                if *cut_turn {
+                    insert("continue", json!(false));
+                    insert("stopReason", json!(reason));
+                }
                 let mut output = json!({
                     "hookEventName": HookEvent::PreToolUse.name(),
                     "permissionDecision": "deny",
@@ -253,15 +244,14 @@ impl Reply {
                 if !context.is_empty() {
                     output["additionalContext"] = json!(context);
                 }
-                reply.insert("hookSpecificOutput".to_owned(), output);
-                if *cut_turn {
-                    reply.insert("continue".to_owned(), json!(false));
-                    reply.insert("stopReason".to_owned(), json!(reason));
-                }
+                Some(output)
             }
+        };
+        if let Some(specific) = specific {
+            insert("hookSpecificOutput", specific);
         }
         if let Some(message) = &self.message {
-            reply.insert("systemMessage".to_owned(), json!(message));
+            insert("systemMessage", json!(message));
         }
         (!reply.is_empty()).then(|| Value::Object(reply).to_string())
     }
