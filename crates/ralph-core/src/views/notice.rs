@@ -183,6 +183,15 @@ pub struct Notice {
     pub at: Timestamp,
 }
 
+/// Work that runs without a loop.
+#[derive(Debug, Clone, Copy)]
+pub enum WorkWithoutLoop<'a> {
+    /// A refinement without a session.
+    Refinement { name: &'a str, project: &'a str },
+    /// `ralph plan`. `loop_id` is that of the planned loop; empty if nothing was planned.
+    Planning { loop_id: &'a str, project: &'a str },
+}
+
 impl Notice {
     /// The notice of an event of a loop. `driver` is the command that continues a loop without a
     /// session, such as `ralph build`. `clean` removes secrets and control characters.
@@ -221,49 +230,34 @@ impl Notice {
         notice.cleaned(clean)
     }
 
-    /// The notice at the end of a refinement without a session, which is no loop.
-    pub fn of_refinement(
-        (name, project): (&str, &str),
+    /// The notice of an event of work that is no loop.
+    pub fn without_loop(
+        work: &WorkWithoutLoop<'_>,
         event: &NoticeEvent,
         what: &str,
-        now: Timestamp,
-        clean: impl Fn(&str) -> String,
-    ) -> Notice {
-        let next = match event {
-            NoticeEvent::Paused => format!("`ralph refine loop --id {name}` continues"),
-            _ => format!("`ralph refine status --id {name}` shows it"),
-        };
-        Notice::without_loop(("refine", name, project), event, (what, next), now).cleaned(clean)
-    }
-
-    /// The notice at the end of `ralph plan`, which runs no loop. `loop_id` is that of the planned
-    /// loop; empty if nothing was planned.
-    pub fn of_planning(
-        (loop_id, project): (&str, &str),
-        event: &NoticeEvent,
-        what: &str,
-        now: Timestamp,
-        clean: impl Fn(&str) -> String,
-    ) -> Notice {
-        let next = match event {
-            NoticeEvent::Paused => "`ralph plan` continues",
-            _ => "`ralph build` works through the tasks",
-        };
-        let about = (what, next.to_owned());
-        Notice::without_loop(("plan", loop_id, project), event, about, now).cleaned(clean)
-    }
-
-    fn without_loop(
-        (mode, name, project): (&str, &str, &str),
-        event: &NoticeEvent,
-        (what, next): (&str, String),
         at: Timestamp,
+        clean: impl Fn(&str) -> String,
     ) -> Notice {
-        let (why, next) = match event {
-            NoticeEvent::Limit { until } => (waits(until), String::new()),
-            _ => (String::new(), next),
+        let (mode, name, project) = match *work {
+            WorkWithoutLoop::Refinement { name, project } => ("refine", name, project),
+            WorkWithoutLoop::Planning { loop_id, project } => ("plan", loop_id, project),
         };
-        Notice {
+        let (why, next) = match (event, work) {
+            (NoticeEvent::Limit { until }, _) => (waits(until), String::new()),
+            (NoticeEvent::Paused, WorkWithoutLoop::Refinement { .. }) => {
+                (String::new(), format!("`ralph refine loop --id {name}` continues"))
+            }
+            (_, WorkWithoutLoop::Refinement { .. }) => {
+                (String::new(), format!("`ralph refine status --id {name}` shows it"))
+            }
+            (NoticeEvent::Paused, WorkWithoutLoop::Planning { .. }) => {
+                (String::new(), "`ralph plan` continues".to_owned())
+            }
+            (_, WorkWithoutLoop::Planning { .. }) => {
+                (String::new(), "`ralph build` works through the tasks".to_owned())
+            }
+        };
+        let notice = Notice {
             schema_version: SCHEMA_VERSION,
             event: event.word().to_owned(),
             loop_id: name.to_owned(),
@@ -277,7 +271,8 @@ impl Notice {
             ending: None,
             pause: None,
             at,
-        }
+        };
+        notice.cleaned(clean)
     }
 
     fn cleaned(mut self, clean: impl Fn(&str) -> String) -> Notice {
@@ -478,11 +473,12 @@ mod tests {
 
     #[test]
     fn a_notice_without_a_loop_says_what_to_type_unless_the_run_continues_by_itself() {
+        let project = "/x/shop";
+        let planning = WorkWithoutLoop::Planning { loop_id: "L", project };
+        let refinement = WorkWithoutLoop::Refinement { name: "r", project };
         let of = |event: &NoticeEvent| {
-            let planning = Notice::of_planning(("L", "/x/shop"), event, "w", NOW, str::to_owned);
-            let named = ("r", "/x/shop");
-            [planning, Notice::of_refinement(named, event, "w", NOW, str::to_owned)]
-                .map(|notice| notice.text)
+            [planning, refinement]
+                .map(|work| Notice::without_loop(&work, event, "w", NOW, str::to_owned).text)
         };
         let waits = "w\nthe run waits until 10:00 and then continues by itself";
         let limit = NoticeEvent::Limit { until: "10:00".to_owned() };

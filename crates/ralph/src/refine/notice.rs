@@ -4,7 +4,7 @@ use crate::command::notify;
 use crate::command::screen;
 use crate::refine::Refiner;
 use ralph_core::project::settings::NotifySettings;
-use ralph_core::views::notice::{Notice, NoticeEvent};
+use ralph_core::views::notice::{Notice, NoticeEvent, WorkWithoutLoop};
 use ralph_io::process::clock;
 use ralph_io::project::settings;
 use ralph_io::terminal::notify as terminal;
@@ -20,9 +20,9 @@ pub(crate) fn give(refiner: &Refiner<'_>, event: &NoticeEvent, text: &str) {
     let here = refiner.here;
     let set = settings::read(&here.home, &here.root).0.notify();
     let project = here.root.to_string_lossy();
-    let of = (refiner.name.as_str(), &*project);
-    let notice =
-        Notice::of_refinement(of, event, text, clock::now(), |text| notify::clean(text, &[]));
+    let work = WorkWithoutLoop::Refinement { name: &refiner.name, project: &project };
+    let clean = |text: &str| notify::clean(text, &[]);
+    let notice = Notice::without_loop(&work, event, text, clock::now(), clean);
     // The desktop has it already.
     for delivery in notify::send(&NotifySettings { desktop: None, ..set }, &notice) {
         if delivery.outcome.is_err() {

@@ -19,7 +19,7 @@ use ralph_core::state::LoopState;
 use ralph_core::tasks::graph::render::{self, Show};
 use ralph_core::tasks::plan::{Problem, lines};
 use ralph_core::text::plural::counted;
-use ralph_core::views::notice::{LIMITED, Notice, NoticeEvent};
+use ralph_core::views::notice::{LIMITED, Notice, NoticeEvent, WorkWithoutLoop};
 use ralph_io::process::clock;
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::project::settings;
@@ -141,9 +141,10 @@ impl Planner<'_> {
         let set = settings::read(&self.here.home, &self.here.root).0.notify();
         let found = select_loop::to_plan(self.here, &LoopArgs::default()).ok().flatten();
         let loop_id = found.map(|found| found.state.loop_id).unwrap_or_default();
-        let of = (loop_id.as_str(), &*self.here.root.to_string_lossy());
-        let notice =
-            Notice::of_planning(of, event, what, clock::now(), |text| notify::clean(text, &[]));
+        let project = self.here.root.to_string_lossy();
+        let work = WorkWithoutLoop::Planning { loop_id: &loop_id, project: &project };
+        let clean = |text: &str| notify::clean(text, &[]);
+        let notice = Notice::without_loop(&work, event, what, clock::now(), clean);
         for delivery in notify::send(&set, &notice).iter().filter(|one| one.outcome.is_err()) {
             screen::tell(&format!("the notification {}", delivery.describe()));
         }
