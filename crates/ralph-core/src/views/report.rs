@@ -198,6 +198,13 @@ pub struct Gauge {
     pub tone: Tone,
 }
 
+impl Gauge {
+    /// A number without a whole.
+    fn number(label: &'static str, value: String) -> Gauge {
+        Gauge { label, value, of: String::new(), share: None, tone: Tone::Quiet }
+    }
+}
+
 /// A criterion with its last receipt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
@@ -265,6 +272,20 @@ pub struct Trouble {
     pub items: Vec<(String, String)>,
     /// Number of problems that are not listed.
     pub more: usize,
+}
+
+impl Trouble {
+    /// The first `most` problems of a kind.
+    fn of(
+        title: &'static str,
+        tone: Tone,
+        mut items: Vec<(String, String)>,
+        most: usize,
+    ) -> Trouble {
+        let more = items.len().saturating_sub(most);
+        items.truncate(most);
+        Trouble { title, tone, items, more }
+    }
 }
 
 #[cfg(test)]

@@ -217,16 +217,11 @@ fn gauges(seen: &LoopSeen<'_>, took_ms: u64, until: Timestamp) -> Vec<Gauge> {
         (used, Some(most)) => {
             gauges.push(Gauge { label: "Tokens", ..bounded(used, most, rounded) });
         }
-        (used, None) => {
-            let value = rounded(used);
-            let of = String::new();
-            gauges.push(Gauge { label: "Tokens", value, of, share: None, tone: Tone::Quiet });
-        }
+        (used, None) => gauges.push(Gauge::number("Tokens", rounded(used))),
     }
     let value = used_dollars(state.usage.cost, None);
     if !value.is_empty() {
-        let cost =
-            Gauge { label: "Cost", value, of: String::new(), share: None, tone: Tone::Quiet };
+        let cost = Gauge::number("Cost", value);
         gauges.push(match state.limits.max_cost {
             Some(most) => {
                 let cents = |dollars: f64| (dollars * 100.0) as u64;

@@ -50,13 +50,7 @@ pub fn of_session(seen: &OrchestrationReportInput<'_>) -> Report {
         ("reports", if n_reports == 0 { String::new() } else { n_reports.to_string() }),
     ];
     facts.retain(|(_, value)| !value.is_empty());
-    let mut gauges = vec![Gauge {
-        label: "Iteration",
-        value: step.iteration.to_string(),
-        of: String::new(),
-        share: None,
-        tone: Tone::Quiet,
-    }];
+    let mut gauges = vec![Gauge::number("Iteration", step.iteration.to_string())];
     let counts = said.tasks_summary;
     if counts.total > 0 {
         gauges.push(Gauge { label: "Tasks done", ..reached(counts.completed, counts.total) });
@@ -253,10 +247,6 @@ fn trouble(step: &machine::MachineStep, picture: &Picture) -> Vec<Trouble> {
     ];
     all.into_iter()
         .filter(|(_, _, items)| !items.is_empty())
-        .map(|(title, tone, mut items)| {
-            let more = items.len().saturating_sub(MOST_STEPS);
-            items.truncate(MOST_STEPS);
-            Trouble { title, tone, items, more }
-        })
+        .map(|(title, tone, items)| Trouble::of(title, tone, items, MOST_STEPS))
         .collect()
 }

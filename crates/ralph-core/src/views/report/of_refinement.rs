@@ -147,8 +147,6 @@ fn facts(seen: &RefinementSeen<'_>) -> Vec<(&'static str, String)> {
 fn gauges(seen: &RefinementSeen<'_>) -> Vec<Gauge> {
     let session = seen.session;
     let bounds = &session.settings;
-    let number =
-        |label, value| Gauge { label, value, of: String::new(), share: None, tone: Tone::Quiet };
     let measured: u64 = chart::measured(session)
         .into_iter()
         .map(|mark| if let chart::PictureBar::Number(number) = mark { number } else { 0 })
@@ -165,12 +163,12 @@ fn gauges(seen: &RefinementSeen<'_>) -> Vec<Gauge> {
     let rounds = Gauge { label: "Rounds", ..reached(done as usize, most as usize) };
     let mut gauges = vec![
         Gauge { tone: if is_full { Tone::Warn } else { Tone::Live }, ..rounds },
-        number("Changes said", grouped(session.total_changes)),
-        number(measured_of, grouped(measured)),
+        Gauge::number("Changes said", grouped(session.total_changes)),
+        Gauge::number(measured_of, grouped(measured)),
         Gauge { label: "Towards a plateau", ..reached(streak as usize, needed as usize) },
     ];
     if let (Some(ended), true) = (session.ended_at, session.started_at != Timestamp::UNIX_EPOCH) {
-        gauges.push(number("Time", lasted(words::between(session.started_at, ended))));
+        gauges.push(Gauge::number("Time", lasted(words::between(session.started_at, ended))));
     }
     gauges
 }
@@ -313,10 +311,5 @@ fn trouble(session: &Refinement) -> Vec<Trouble> {
         ("Rounds beside an edit, which stands", of(|one| one.plan == PlanAfter::KeptEdit)),
     ];
     let shown = all.into_iter().filter(|(_, items)| !items.is_empty());
-    let bounded = |(title, mut items): (&'static str, Vec<(String, String)>)| {
-        let more = items.len().saturating_sub(MOST_TROUBLE);
-        items.truncate(MOST_TROUBLE);
-        Trouble { title, tone: Tone::Warn, items, more }
-    };
-    shown.map(bounded).collect()
+    shown.map(|(title, items)| Trouble::of(title, Tone::Warn, items, MOST_TROUBLE)).collect()
 }

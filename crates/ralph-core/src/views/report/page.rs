@@ -4,6 +4,7 @@
 //! The page follows the system's light or dark scheme and never shows a fact by colour alone.
 
 use super::history::{Cell, FromWhen, Worth};
+use super::of_loop::moment;
 use super::spent::Spent;
 use super::words::{self, counted, grouped, lasted, rounded, share};
 use super::{
@@ -11,7 +12,6 @@ use super::{
     Tone, Trouble,
 };
 use crate::tasks::graph::TaskReadiness;
-use jiff::Timestamp;
 use maud::{Markup, PreEscaped, html};
 
 /// Marks a file as one of our reports, which may be overwritten.
@@ -170,10 +170,6 @@ fn footer(report: &Report) -> Markup {
             }
         }
     }
-}
-
-fn moment(at: Timestamp) -> String {
-    at.strftime("%Y-%m-%d %H:%M:%SZ").to_string()
 }
 
 /// A text with the parts between backticks as code.

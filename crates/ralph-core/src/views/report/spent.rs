@@ -6,7 +6,7 @@
 use super::line::ReportLine;
 use super::timeline::{self, turns};
 use super::words::{self, lasted};
-use crate::text::plural::noun;
+use crate::text::plural;
 use jiff::Timestamp;
 
 /// The time and tokens of one iteration.
@@ -23,12 +23,10 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// `12 min, 30.1k tokens`.
+    /// `12 min, 30 k tokens`.
     pub fn sum(&self) -> String {
         let tokens = self.tokens.filter(|tokens| *tokens > 0);
-        let tokens = tokens.map(|tokens| {
-            format!(", {} {}", words::rounded(tokens), noun(tokens, "token", "tokens"))
-        });
+        let tokens = tokens.map(|used| format!(", {}", plural::tokens(used)));
         format!("{}{}", lasted(self.took_ms), tokens.unwrap_or_default())
     }
 }

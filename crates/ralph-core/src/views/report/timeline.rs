@@ -4,6 +4,7 @@ use super::line::{LineRecord, ReportLine};
 use super::spent::Spent;
 use super::words;
 use super::{ReportStep, ReportTurn, Tone, of_loop};
+use crate::guard::DenialRecord;
 use crate::state::EndingKind;
 use crate::views::phrases;
 
@@ -139,14 +140,16 @@ fn named(event: &str, decision: &str) -> String {
     words::line(&phrases::decision(event, decision), 120)
 }
 
+/// The command or the file of a refused call: `: make install`.
+pub(super) fn subject(denial: &DenialRecord) -> String {
+    let given = denial.command.as_ref().or(denial.path.as_ref());
+    given.map(|given| format!(": {}", words::line(given, words::SHORT))).unwrap_or_default()
+}
+
 /// A refused call: the rule, and the command or the file.
 fn denied(line: &ReportLine) -> String {
     match &line.record {
-        LineRecord::Denial(denial) => {
-            let what = denial.command.as_ref().or(denial.path.as_ref());
-            let what = what.map(|what| format!(": {}", words::line(what, words::SHORT)));
-            format!("{}{}", words::spaced(&denial.rule), what.unwrap_or_default())
-        }
+        LineRecord::Denial(denial) => words::spaced(&denial.rule) + &subject(denial),
         _ => words::line(&line.why, words::LONG),
     }
 }

@@ -1,6 +1,7 @@
 //! Problems: refusals, stalls, check failures, and tasks that were given up.
 
 use super::line::{LineRecord, ReportLine};
+use super::timeline;
 use super::words::{self, LONG};
 use super::{Tone, Trouble};
 use crate::evidence::completion_feedback;
@@ -20,26 +21,25 @@ pub(super) fn of(
     now: Timestamp,
 ) -> Vec<Trouble> {
     let all = [
-        trouble("Completion was requested and refused", Tone::Warn, refused(lines)),
-        trouble("Held, and turned red", Tone::Bad, turned_red(state)),
-        trouble("Standing still", Tone::Warn, still(lines)),
-        trouble("Found by checks after edits", Tone::Warn, of_event(lines, "PostToolUse", "told")),
-        trouble("Tool calls that were refused", Tone::Quiet, denials(lines)),
-        trouble("Tasks that are stuck", Tone::Bad, stuck(state, now)),
-        trouble("Work that was not merged", Tone::Bad, kept_out(state)),
-        trouble("Errors", Tone::Bad, errors(state)),
-        trouble("Journal", Tone::Warn, unreadable(n_unreadable)),
+        Trouble::of("Completion was requested and refused", Tone::Warn, refused(lines), MOST),
+        Trouble::of("Held, and turned red", Tone::Bad, turned_red(state), MOST),
+        Trouble::of("Standing still", Tone::Warn, still(lines), MOST),
+        Trouble::of(
+            "Found by checks after edits",
+            Tone::Warn,
+            of_event(lines, "PostToolUse", "told"),
+            MOST,
+        ),
+        Trouble::of("Tool calls that were refused", Tone::Quiet, denials(lines), MOST),
+        Trouble::of("Tasks that are stuck", Tone::Bad, stuck(state, now), MOST),
+        Trouble::of("Work that was not merged", Tone::Bad, kept_out(state), MOST),
+        Trouble::of("Errors", Tone::Bad, errors(state), MOST),
+        Trouble::of("Journal", Tone::Warn, unreadable(n_unreadable), MOST),
     ];
     all.into_iter().filter(|one| !one.items.is_empty()).collect()
 }
 
 type Items = Vec<(String, String)>;
-
-fn trouble(title: &'static str, tone: Tone, mut items: Items) -> Trouble {
-    let more = items.len().saturating_sub(MOST);
-    items.truncate(MOST);
-    Trouble { title, tone, items, more }
-}
 
 fn at(line: &ReportLine) -> String {
     words::line(&line.position, 20)
@@ -104,10 +104,8 @@ fn denials(lines: &[ReportLine]) -> Items {
     {
         let what = match &line.record {
             LineRecord::Denial(denial) => {
-                let given = denial.command.as_ref().or(denial.path.as_ref());
-                let given = given.map(|given| format!(": {}", words::line(given, words::SHORT)));
-                let rule = words::spaced(&denial.rule);
-                format!("{}{} ({rule})", words::line(&denial.tool, 60), given.unwrap_or_default())
+                let (tool, rule) = (words::line(&denial.tool, 60), words::spaced(&denial.rule));
+                format!("{tool}{} ({rule})", timeline::subject(denial))
             }
             _ => words::line(&line.why, LONG),
         };

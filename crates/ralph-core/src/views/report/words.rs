@@ -1,6 +1,6 @@
 //! Text and numbers for a report: visible, bounded, in readable units.
 
-pub(super) use crate::text::plural::{counted, grouped};
+pub(super) use crate::text::plural::{counted, grouped, rounded};
 use crate::text::truncate::bounded;
 use crate::text::{plural, sanitize};
 use jiff::Timestamp;
@@ -35,21 +35,6 @@ pub(super) fn block(text: &str, most: usize) -> String {
     let end = text.char_indices().nth(most + 1).map_or(text.len(), |(end, _)| end);
     let begun = text[..end].replace('\t', "    ").replace("\r\n", "\n");
     bounded(sanitize::visible(&begun).trim_end(), most)
-}
-
-/// `940`, `12.4k`, `1.3M`.
-pub(super) fn rounded(number: u64) -> String {
-    let (unit, letter) = match number {
-        0..10_000 => return grouped(number),
-        10_000..1_000_000 => (1_000, 'k'),
-        1_000_000..1_000_000_000 => (1_000_000, 'M'),
-        _ => (1_000_000_000, 'G'),
-    };
-    let tenths = number / (unit / 10);
-    match tenths % 10 {
-        0 => format!("{}{letter}", grouped(tenths / 10)),
-        tenth => format!("{}.{tenth}{letter}", grouped(tenths / 10)),
-    }
 }
 
 /// `8 ms`, `40 s`, `12 min`, `7 h 5 min`, `8 h`.
@@ -96,8 +81,6 @@ mod tests {
     #[test]
     fn numbers_are_read_at_a_glance() {
         assert_eq!([0, 999, 1_000, 5_000_000].map(grouped), ["0", "999", "1,000", "5,000,000"]);
-        let told = [9_999, 12_400, 1_349_999, 2_000_000_000].map(rounded);
-        assert_eq!(told, ["9,999", "12.4k", "1.3M", "2G"]);
         let told = [8, 40_000, 720_000, 25_500_000, 28_800_000].map(lasted);
         assert_eq!(told, ["8 ms", "40 s", "12 min", "7 h 5 min", "8 h"]);
         assert_eq!(
