@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::text::{gitignore::IgnoreRules, globs};
+use ralph_core::text::globs::{self, IgnoreRules};
 use ralph_fuzz::parts;
 
 type Names<'a> = Vec<&'a [u8]>;

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use ralph_core::protocol::event::{HookEvent, Input};
-use ralph_core::text::json_truncate::{Squeezed, Squeezer};
+use ralph_core::text::json::{Squeezed, Squeezer};
 use ralph_fuzz::cuts;
 use serde_json::Value;
 

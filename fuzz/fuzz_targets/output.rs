@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::text::truncate::bounded;
-use ralph_core::text::{redact::Redactor, sanitize, truncate};
+use ralph_core::text::{sanitize, secrets::Redactor, truncate};
 use ralph_fuzz::{cuts, is_plain, parts};
 use serde_json::Value;
 

@@ -4,9 +4,8 @@
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 use ralph_core::state::{Source, Tokens};
-use ralph_core::transcript::row::TranscriptRow;
-use ralph_core::transcript::tokens::Counter;
-use ralph_core::{transcript::activity, transcript::cutoff};
+use ralph_core::transcript::cutoff;
+use ralph_core::transcript::row::{self, Counter, TranscriptRow};
 use ralph_fuzz::{cuts, folder, write};
 use ralph_io::client::transcript;
 
@@ -60,8 +59,8 @@ fuzz_target!(|text: &[u8]| {
         cutoff::cut_by(all.into_iter(), None, Timestamp::MAX),
         "no mark is passed over"
     );
-    let worked = activity::since(Timestamp::MIN, lines(text));
-    assert!(worked || !activity::since(Timestamp::UNIX_EPOCH, lines(text)));
+    let worked = row::since(Timestamp::MIN, lines(text));
+    assert!(worked || !row::since(Timestamp::UNIX_EPOCH, lines(text)));
     check_counting(text);
 
     let path = folder().join("transcript.jsonl");

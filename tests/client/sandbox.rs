@@ -405,7 +405,7 @@ fn what_a_killed_client_leaves_is_no_work_and_the_next_start_removes_it() {
     assert!(left.len() > own.len() + 10, "{left:?}");
     let unknown: Vec<_> = left
         .iter()
-        .filter(|name| !ralph_core::protocol::sandbox::litter::is_name(name.as_bytes()))
+        .filter(|name| !ralph_core::protocol::sandbox::is_litter_name(name.as_bytes()))
         .filter(|name| !name.starts_with(".git/"))
         .collect();
     assert!(unknown.is_empty(), "the client leaves files that Ralph does not know: {unknown:?}");

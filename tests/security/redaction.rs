@@ -4,7 +4,7 @@
 
 use crate::attack::{COMMANDS, command, events, hook, said};
 use crate::world::World;
-use ralph_core::text::redact;
+use ralph_core::text::secrets;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -195,7 +195,7 @@ fn every_kind_of_secret_is_taken_out_by_its_shape() {
     assert!(redacted().count() >= 120 && kinds.len() >= 47, "{} kinds", kinds.len());
     let wrong: Vec<String> = corpus
         .iter()
-        .filter(|case| redact::by_shape(&case.text).contains(&case.secret) == case.is_redacted)
+        .filter(|case| secrets::by_shape(&case.text).contains(&case.secret) == case.is_redacted)
         .map(|case| format!("{}: {:?}", case.kind, case.text))
         .collect();
     assert!(wrong.is_empty(), "{} of {}: {wrong:#?}", wrong.len(), corpus.len());
@@ -306,7 +306,7 @@ fn of_what_tools_print_nothing_is_taken_out() {
     let (mut n_lines, mut changed) = (0, Vec::new());
     for path in &all {
         let text = String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
-        let clean = redact::by_shape(&text);
+        let clean = secrets::by_shape(&text);
         n_lines += text.lines().count();
         assert_eq!(clean.lines().count(), text.lines().count(), "{}", path.display());
         let pairs = text.lines().zip(clean.lines()).filter(|(old, new)| old != new);
@@ -327,7 +327,7 @@ fn the_cost_grows_with_the_length_and_no_faster() {
         let time = |n: usize| {
             let text = text.repeat(n);
             let began = std::time::Instant::now();
-            redact::by_shape(&text);
+            secrets::by_shape(&text);
             began.elapsed()
         };
         time(2);

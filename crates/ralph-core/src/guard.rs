@@ -5,29 +5,24 @@
 //! of the user: until it is made, commands run behind the wall, and a call that is not known to be
 //! read-only is refused.
 
+pub mod gates;
 pub mod human_only;
 pub mod speaker;
-pub mod unreadable;
 
 mod bash;
 mod fields;
-mod orchestration_gate;
 mod places;
-mod plain_readers;
 mod ralph_command;
-mod ralplan_gate;
 mod record;
-mod tools;
 
 use crate::protocol::event::ToolInput;
+use fields::ToolEffect;
 use serde::{Deserialize, Serialize};
-use tools::ToolEffect;
 
-pub use orchestration_gate::{OrchestrationGate, is_own_work};
+pub use fields::is_known;
+pub use gates::{OrchestrationGate, PlanGate, is_own_work};
 pub use places::{ProtectedPaths, Skill, may_be_executable};
-pub use ralplan_gate::PlanGate;
 pub use record::DenialRecord;
-pub use tools::is_known;
 
 /// What a ruling depends on, apart from the call itself.
 #[derive(Debug, Clone, Copy)]
@@ -202,7 +197,7 @@ pub fn decide(situation: &Situation<'_>, call: &ToolCall<'_>) -> Ruling {
 /// True for a tool that every mode allows: it changes only what the client keeps for the
 /// conversation itself.
 pub fn only_looks(tool: &str) -> bool {
-    tools::does(tool) == ToolEffect::Looks
+    fields::does(tool) == ToolEffect::Looks
 }
 
 /// True for a tool whose ruling depends on where the protected places are. Locating them takes time
@@ -213,18 +208,18 @@ pub fn looks_at_places(tool: &str) -> bool {
 
 /// True for a tool that edits the file it names.
 pub fn is_edit(tool: &str) -> bool {
-    tools::does(tool) == ToolEffect::Edits
+    fields::does(tool) == ToolEffect::Edits
 }
 
 /// True for a tool that is judged by all of its fields.
 fn is_judged_by_fields(tool: &str) -> bool {
-    matches!(tools::does(tool), ToolEffect::Acts | ToolEffect::Calls | ToolEffect::Loads)
-        || tools::does(tool) == ToolEffect::Runs && tool != "Bash"
+    matches!(fields::does(tool), ToolEffect::Acts | ToolEffect::Calls | ToolEffect::Loads)
+        || fields::does(tool) == ToolEffect::Runs && tool != "Bash"
 }
 
 /// The absolute paths of this call whose symbolic links must be resolved before it is decided.
 pub fn paths_to_resolve(call: &ToolCall<'_>, places: &ProtectedPaths) -> Vec<String> {
-    let paths = match tools::does(call.tool) {
+    let paths = match fields::does(call.tool) {
         ToolEffect::Acts => fields::paths(call, places),
         // The client may take `..` away before it opens the file, where the kernel follows links first.
         ToolEffect::Edits => {
@@ -271,14 +266,14 @@ fn denied(
         (_, None, None) => Some(reason),
         (_, None, Some(_)) if is_everywheres(rule) => Some(reason),
         (cell, None, Some(gate)) => {
-            orchestration_gate::check(cell, gate, situation.agent, call, reason).err()
+            gates::check_orchestration(cell, gate, situation.agent, call, reason).err()
         }
         (cell, Some(gate), _) => match rule {
             Rule::ProtectedPlace | Rule::RefusedCommand => Some(reason),
             Rule::Skill if fields::runs_outside(situation, gate) => {
-                Some(ralplan_gate::foreign_skill(gate))
+                Some(gates::foreign_skill(gate))
             }
-            _ => ralplan_gate::check(cell, gate, situation.agent, call).err(),
+            _ => gates::check_planning(cell, gate, situation.agent, call).err(),
         },
     }
 }
@@ -291,7 +286,7 @@ fn is_everywheres(rule: Rule) -> bool {
 /// The row that matches a call, with the text of its denial.
 fn touched(situation: &Situation<'_>, call: &ToolCall<'_>) -> Option<RuleHit> {
     let carried = || fields::row(situation, call);
-    match tools::does(call.tool) {
+    match fields::does(call.tool) {
         ToolEffect::Looks => None,
         ToolEffect::Questions => Some((Rule::Question, QUESTION.to_owned())),
         ToolEffect::EntersPlan => Some((Rule::EnterPlan, PLAN.to_owned())),

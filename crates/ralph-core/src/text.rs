@@ -1,16 +1,11 @@
 //! Text utilities: shorten and count text for a reader, strip control characters and secrets, match
 //! globs. Every other folder uses this one.
 
-pub mod folded;
-
-pub mod gitignore;
 pub mod globs;
 pub mod hex;
 pub mod json;
-pub mod json_truncate;
 pub mod nearest;
 pub mod plural;
-pub mod redact;
 pub mod sanitize;
 pub mod secrets;
 pub mod token;

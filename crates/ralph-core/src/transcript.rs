@@ -1,11 +1,7 @@
 //! Reads what Claude Code writes while it works: transcript rows, token usage, cut turns, running
 //! background work, and the stream of a headless client.
 
-pub mod activity;
 pub mod background_watch;
 pub mod cutoff;
 pub mod row;
-pub mod scheduled;
 pub mod stream;
-pub mod tokens;
-pub mod typed_request;

@@ -6,4 +6,3 @@ pub mod phrases;
 pub mod report;
 pub mod shared;
 pub mod statusline;
-pub mod unusable;

@@ -4,7 +4,7 @@ use crate::hook_runner::HookCall;
 use crate::{obeyed, tampered};
 use anyhow::{Error, Result, bail};
 use ralph_core::state::{LoopState, Phase, Registration};
-use ralph_core::text::redact;
+use ralph_core::text::secrets;
 use ralph_io::project::trusted_read::FileText;
 use ralph_io::store::journal::JournalEntry;
 use ralph_io::store::loop_file::{Loaded, LoopFile};
@@ -274,7 +274,7 @@ pub fn keep<R: Serialize>(
         at: clock::now(),
         event: call.input.hook_event_name.name().to_owned(),
         decision: decision.to_owned(),
-        why: redact::by_shape(why),
+        why: secrets::by_shape(why),
         position: position.to_owned(),
         prompt_id: call.input.prompt_id.clone(),
         input: call.digest().to_owned(),
@@ -287,7 +287,7 @@ pub fn keep<R: Serialize>(
 
 fn without_secrets(seen: &mut Value) {
     match seen {
-        Value::String(text) => *text = redact::by_shape(text),
+        Value::String(text) => *text = secrets::by_shape(text),
         Value::Array(items) => items.iter_mut().for_each(without_secrets),
         Value::Object(members) => members.values_mut().for_each(without_secrets),
         _ => {}

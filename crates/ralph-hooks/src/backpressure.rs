@@ -9,9 +9,10 @@ use crate::hook_runner::HookCall;
 use crate::{modes, signals};
 use anyhow::Result;
 use ralph_core::protocol::event::HookEvent;
+use ralph_core::protocol::event::edited_files;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{DrivenTurn, LoopState};
-use ralph_core::{protocol::edited, text::truncate};
+use ralph_core::text::truncate;
 use ralph_io::{process::clock, project::settings, store::checks};
 use serde_json::json;
 
@@ -30,7 +31,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         catch_up(call, bound)?;
     }
     let files = match event {
-        HookEvent::PostToolUse => edited::files(&call.input, &call.raw),
+        HookEvent::PostToolUse => edited_files(&call.input, &call.raw),
         // Files written by a tool that then failed are checked at the next edit.
         _ => Vec::new(),
     };

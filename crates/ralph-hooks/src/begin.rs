@@ -14,12 +14,12 @@ use ralph_core::state::{
     Registration, StartedBy,
 };
 use ralph_core::tasks::plan::{self, Plan, Problem};
-use ralph_core::{evidence::pinned, project, views::unusable};
+use ralph_core::{evidence::pinned, project, views::messages};
 use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{
-    client, client::project_files, client::transcript, git::tree, git::tree_id, process::clock,
+    client, client::plugins, client::transcript, git::tree, git::tree_id, process::clock,
     process::programs, project::environment, project::identity, project::reader::DiskReader,
     project::settings, store::checks, store::digest, store::journal,
 };
@@ -125,7 +125,7 @@ fn client_is_too_old(asked: &StartRequest<'_>) -> Option<String> {
 
 /// Why nothing starts in a project that has put its own agent in the place of one of Ralph's.
 pub(crate) fn foreign_agent(root: &Path) -> Option<String> {
-    Some(format!("{}; nothing was started", project_files::foreign_agent(root)?))
+    Some(format!("{}; nothing was started", plugins::foreign_agent(root)?))
 }
 
 /// The loops that are live, in whichever session, but for those of workers and of other machines.
@@ -210,7 +210,7 @@ pub(crate) fn unusable(home: &Home, session_id: &str) -> Option<String> {
             Ok(Some(loaded)) => not_its(home, &file, &loaded.state, session_id)?,
         },
     };
-    Some(unusable::no_start(&why, &home.root().to_string_lossy()))
+    Some(messages::no_start(&why, &home.root().to_string_lossy()))
 }
 
 fn not_its(home: &Home, file: &LoopFile, state: &LoopState, session_id: &str) -> Option<String> {

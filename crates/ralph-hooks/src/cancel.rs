@@ -8,7 +8,7 @@ use anyhow::Result;
 use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{EndingKind, LoopState, PauseCause, Phase};
-use ralph_core::transcript::typed_request::TypedRequest;
+use ralph_core::transcript::cutoff::TypedRequest;
 use ralph_core::views::messages;
 use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle::{self, ManifestFate};

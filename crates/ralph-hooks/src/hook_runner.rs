@@ -14,7 +14,7 @@ use ralph_core::protocol::event::Input;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::Registration;
 use ralph_core::text::sanitize;
-use ralph_io::client::stdin::{self, Appetite};
+use ralph_io::client::given::{self, Appetite};
 use ralph_io::store::home::Home;
 use ralph_io::{client, project, store::digest, store::idle};
 use std::cell::{Cell, OnceCell, RefCell};
@@ -204,7 +204,7 @@ fn call(name: &str) -> Result<HookCall> {
         "ralph-pre-tool-use" | "ralph-backpressure" => PER_STRING_OF_A_TOOL,
         _ => PER_STRING,
     };
-    let payload = stdin::read(Appetite { per_string, in_all: IN_ALL })?;
+    let payload = given::payload(Appetite { per_string, in_all: IN_ALL })?;
     let via = Registration::from_argument(std::env::args().next_back().as_deref());
     let home = Home::from_env()?;
     Ok(HookCall {

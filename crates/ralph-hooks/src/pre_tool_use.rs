@@ -14,14 +14,14 @@ use anyhow::Result;
 use ralph_core::guard::{
     self, Caller, DenialRecord, LoopActivity, ProtectedPaths, Rule, Ruling, Situation,
 };
-use ralph_core::protocol::agents;
 use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::event::HookEvent;
+use ralph_core::protocol::loaded;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::state::{LoopState, Phase};
-use ralph_core::transcript::{scheduled, typed_request::TypedRequest};
+use ralph_core::transcript::cutoff::{self, TypedRequest};
 use ralph_core::views::messages;
-use ralph_io::client::{self, project_files, transcript};
+use ralph_io::client::{self, plugins, transcript};
 use ralph_io::store::{lock, places};
 use std::path::Path;
 use std::time::Duration;
@@ -91,10 +91,10 @@ fn before_the_tool(call: &HookCall) -> Result<Reply> {
 #[inline(never)]
 fn refused_agent(call: &HookCall, bound: &Bound) -> Option<Reply> {
     let kind = call.input.tool_input.subagent_type.as_deref()?;
-    if !workers::starts_one(call) || !agents::is_shipped(kind) {
+    if !workers::starts_one(call) || !loaded::is_shipped(kind) {
         return None;
     }
-    let why = project_files::foreign_agent(&call.root())?;
+    let why = plugins::foreign_agent(&call.root())?;
     if !bound.is_outranked(call.via) {
         bound.note(call, "denied", &format!("agents: {why}"), active_loop::tool(call));
     }
@@ -181,10 +181,10 @@ fn is_user_there(call: &HookCall, state: &LoopState) -> bool {
 /// Remembers a prompt that the model schedules, since it will look as if the user had typed it.
 fn remember_prompt(call: &HookCall, bound: &Bound) -> Result<()> {
     let Some(prompt) = call.input.tool_input.prompt.as_deref() else { return Ok(()) };
-    if !scheduled::schedules(&call.input.tool_name) || bound.state.phase == Phase::Ended {
+    if !cutoff::schedules(&call.input.tool_name) || bound.state.phase == Phase::Ended {
         return Ok(());
     }
-    bound.file.update(|state| scheduled::remember(&mut state.scheduled, [prompt]))?;
+    bound.file.update(|state| cutoff::remember(&mut state.scheduled, [prompt]))?;
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use crate::wall;
 use anyhow::Result;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::protocol::sandbox::left_running;
+use ralph_core::protocol::sandbox;
 use ralph_core::state::{Bound as Former, LoopState, Pause, PauseCause};
 use ralph_core::{modes::mode, modes::ralplan, modes::start, views::messages};
 use ralph_io::store::loop_file::LoopFile;
@@ -67,7 +67,7 @@ fn report_what_commands_leave_running() {
     }
     let ralph = delegate::ralph().ok();
     if let Some(ralph) = ralph.as_deref().and_then(Path::to_str) {
-        let _ = client::run_ahead_of_commands(&left_running::script(ralph));
+        let _ = client::run_ahead_of_commands(&sandbox::left_running_script(ralph));
     }
 }
 

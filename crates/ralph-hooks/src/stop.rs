@@ -17,12 +17,7 @@ use ralph_core::state::{AWAITS_DECISION, ClientProcess, LoopError, LoopState, Pa
 use ralph_core::stop::progress;
 use ralph_core::stop::{self, NextStep, Routed, StopDecision, StopInputs, StopVerdict};
 use ralph_core::text::token;
-use ralph_core::{
-    modes::ralplan as planning,
-    text::truncate,
-    transcript::{cutoff, scheduled},
-    views::messages,
-};
+use ralph_core::{modes::ralplan as planning, text::truncate, transcript::cutoff, views::messages};
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::mailbox::Mailbox;
@@ -240,7 +235,7 @@ fn run_for_the_ending(file: &LoopFile, state: &mut LoopState) {
 
 /// Remembers the prompts that the client lists as scheduled.
 fn remember(known: &mut Vec<String>, call: &HookCall) {
-    scheduled::remember(known, call.input.session_crons.iter().map(String::as_str));
+    cutoff::remember(known, call.input.session_crons.iter().map(String::as_str));
 }
 
 fn workers(call: &HookCall) -> Vec<String> {

@@ -6,11 +6,11 @@ use crate::active_loop::{self, UnreadableLoop};
 use crate::hook_runner::HookCall;
 use crate::wall;
 use anyhow::{Error, Result};
-use ralph_core::guard::unreadable;
+use ralph_core::guard::gates::{self, UnreadableCall};
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::registration::STOP_HOOK;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::views::{messages, unusable};
+use ralph_core::views::messages;
 use ralph_io::client;
 use ralph_io::project::settings;
 use ralph_io::store::lifecycle::{self, LoopOwnership};
@@ -46,7 +46,7 @@ enum Failure<'a> {
 }
 
 fn before_a_tool(call: &HookCall, failure: &Failure<'_>) -> Reply {
-    let asked = unreadable::UnreadableCall {
+    let asked = UnreadableCall {
         tool: &call.input.tool_name,
         command: call.input.tool_input.command.as_deref(),
         cut: call.cut,
@@ -56,7 +56,7 @@ fn before_a_tool(call: &HookCall, failure: &Failure<'_>) -> Reply {
             && wall::raise(call, None).is_ok(),
     };
     let (Failure::Unreadable(why) | Failure::Other(why)) = failure;
-    match (unreadable::judge(asked, why), failure) {
+    match (gates::judge_unreadable(asked, why), failure) {
         (Ok(()), _) => Reply::silent(),
         (Err(refusal), Failure::Unreadable(_)) => Reply::deny(&refusal),
         (Err(_), Failure::Other(why)) => Reply::deny(&undecided(why)),
@@ -70,8 +70,8 @@ fn tell(call: &HookCall, failure: &Failure<'_>) -> Reply {
         return Reply::silent();
     }
     Reply::silent().tell(messages::line(&match failure {
-        Failure::Unreadable(why) => unusable::line(why, &call.home.root().to_string_lossy()),
-        Failure::Other(why) => unusable::failed(why),
+        Failure::Unreadable(why) => messages::unusable(why, &call.home.root().to_string_lossy()),
+        Failure::Other(why) => messages::step_failed(why),
     }))
 }
 

@@ -16,7 +16,7 @@ use ralph_core::modes::mode;
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{DrivenTurn, LoopState, Mode, Obeyed, PauseCause, Phase, Registration};
-use ralph_core::transcript::{cutoff, scheduled, typed_request::TypedRequest};
+use ralph_core::transcript::cutoff::{self, TypedRequest};
 use ralph_core::{text::truncate, views::messages};
 use ralph_io::{client, client::transcript, process::clock};
 use serde_json::Value;
@@ -164,13 +164,13 @@ pub(crate) fn is_typed(call: &HookCall, state: Option<&LoopState>) -> bool {
         return typed;
     }
     let prompt = &call.input.prompt;
-    let is_scheduled = state.is_some_and(|state| scheduled::is_one(&state.scheduled, prompt));
+    let is_scheduled = state.is_some_and(|state| cutoff::is_scheduled(&state.scheduled, prompt));
     !is_scheduled && !transcript::was_due(Path::new(&call.input.transcript_path), prompt)
 }
 
 /// Blocks a prompt that the model has scheduled, and tells the user why.
 fn refuse(call: &HookCall, bound: Option<&Bound>) -> Result<Reply> {
-    let why = scheduled::refusal(&call.input.prompt);
+    let why = cutoff::scheduled_refusal(&call.input.prompt);
     if let Some(bound) = bound.filter(|bound| !bound.is_outranked(call.via)) {
         bound.note(call, "refused", &why, Value::Null);
     }

@@ -11,7 +11,7 @@ use crate::{begin, delegate, typed};
 use anyhow::{Context, Result};
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::Phase;
-use ralph_core::transcript::typed_request::{self, TypedRequest};
+use ralph_core::transcript::cutoff::{self, TypedRequest};
 use ralph_core::views::messages;
 use ralph_io::process;
 use std::time::Duration;
@@ -39,9 +39,7 @@ pub(crate) fn answer(call: &HookCall, request: TypedRequest) -> Result<Reply> {
         {
             &["resume"]
         }
-        TypedRequest::Steer => {
-            &["signal", "steer", "--", typed_request::steer(&call.input.command_args)]
-        }
+        TypedRequest::Steer => &["signal", "steer", "--", cutoff::steer(&call.input.command_args)],
         _ => return typed::resume(call),
     };
     let told = messages::line(&carried_out(words)?);

@@ -4,10 +4,8 @@
 pub mod client_settings;
 pub mod given;
 pub mod plugins;
-pub mod project_files;
 pub mod sandbox;
 pub mod status_line;
-pub mod stdin;
 pub mod transcript;
 
 use crate::process::{ancestry, programs, table};

@@ -2,7 +2,7 @@
 
 use super::round::{heard, interrupt};
 use super::world::{DONE, INIT, OVERLOADED, WORKS, World};
-use ralph_core::protocol::plugins::MODS_OFF;
+use ralph_core::protocol::loaded::MODS_OFF;
 use serde_json::{Value, json};
 
 #[test]

@@ -1,15 +1,18 @@
-//! Judges a tool's input field by field: the content of each field decides, not the tool's name.
-//!
-//! Another vendor's tool names and nests its fields in any way, and may pass JSON in a string. So
-//! every text counts. A text for people may mention anything, so it counts only if the whole text is a
-//! command.
+//! Tools and their inputs: what the client's tools do, what each field of an input carries, and how a call is judged by its
+//! fields.
 
 use super::places::{self, ProtectedPaths};
-use super::tools::{self, Carries, ToolEffect};
 use super::{PlanGate, Rule, RuleHit, Situation, ToolCall, bash, ralph_command};
 use crate::protocol::registration::COMMANDS;
 use crate::shell::LONGEST;
+use Carries::{Anything, Command, Content, Message, Nothing, Path, Prompt};
 use serde_json::Value;
+
+// Judges a tool's input field by field: the content of each field decides, not the tool's name.
+//
+// Another vendor's tool names and nests its fields in any way, and may pass JSON in a string. So
+// every text counts. A text for people may mention anything, so it counts only if the whole text is a
+// command.
 
 /// How many texts of one call are judged; a call with more is refused.
 const MOST: usize = 4096;
@@ -53,7 +56,7 @@ impl Fields<'_> {
                     // Everything below a field of the table carries what the field carries.
                     let told = told.or_else(|| match name {
                         "" => None,
-                        name => tools::told(self.tool, name),
+                        name => listed(self.tool, name),
                     });
                     // Some tools take a map from paths to texts.
                     self.add(member, told.unwrap_or(Carries::Path));
@@ -65,7 +68,7 @@ impl Fields<'_> {
     }
 
     fn text(&mut self, name: &str, text: &str, told: Option<Carries>, depth: usize) {
-        let carries = told.unwrap_or_else(|| tools::carries(self.tool, name));
+        let carries = told.unwrap_or_else(|| carries(self.tool, name));
         self.add(text, carries);
         let is_json = text.trim_start().starts_with(['{', '[']) && carries == Carries::Anything;
         if is_json
@@ -216,10 +219,135 @@ pub(super) fn is_planning(skill: &str) -> bool {
 /// True for a tool whose call may touch a protected place.
 pub(super) fn matters(tool: &str) -> bool {
     !matches!(
-        tools::does(tool),
+        does(tool),
         ToolEffect::Looks | ToolEffect::Questions | ToolEffect::EntersPlan | ToolEffect::LeavesPlan
     )
 }
 
 const MANY: &str = "This input is longer than can be read whole, and while a Ralph loop is live it must be \
 read before the tool runs. Make several smaller calls, or put the text into a file with the Write tool.";
+
+// What the client's tools do, and what each field of a tool's input carries.
+//
+// The names are the client's own (2.1.328): a test with the real client compares them. A tool that is not named
+// here is judged by every field of its input, whatever it is called.
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ToolEffect {
+    /// Changes only what the client keeps for the conversation itself.
+    Looks,
+    /// Asks the user.
+    Questions,
+    EntersPlan,
+    LeavesPlan,
+    /// Changes the file that it names.
+    Edits,
+    Runs,
+    Calls,
+    /// Loads a skill, and runs the commands in its text.
+    Loads,
+    /// Anything else.
+    Acts,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Carries {
+    /// Nothing that the guard judges: the tool only reads what it names.
+    Nothing,
+    /// The content of a file. Text in it runs nothing.
+    Content,
+    /// A text for people or for another agent, which as a whole may be a person's command.
+    Message,
+    /// A prompt that the client submits later, as if the user had typed it.
+    Prompt,
+    Command,
+    Path,
+    /// Unknown: any of these.
+    Anything,
+}
+
+#[rustfmt::skip]
+const LOOKS: [&str; 30] = [
+    "BashOutput", "CronList", "DeferredToolPlaceholder", "Glob", "Grep", "LS", "ListAgents", "ListMcpResources",
+    "ListMcpResourcesTool", "ListPeers", "NotebookRead", "Read", "ReadMcpResource", "ReadMcpResourceDir",
+    "ReadMcpResourceDirTool", "ReadMcpResourceTool", "ReadNotifications", "ReportFindings", "StructuredOutput",
+    "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskUpdate", "TodoRead", "TodoWrite", "ToolSearch",
+    "WaitForMcpServers", "WebFetch", "WebSearch",
+];
+
+/// The fields whose name does not tell what they carry.
+const FIELDS: [(&str, &str, Carries); 18] = [
+    ("Agent", "prompt", Message),
+    ("LSP", "filePath", Nothing),
+    ("Monitor", "command", Command),
+    ("PowerShell", "command", Command),
+    ("Projects", "path", Nothing),
+    ("ProposeGoal", "condition", Prompt),
+    ("RemoteTrigger", "body", Prompt),
+    ("SendFeedback", "details", Message),
+    ("SendUserFile", "caption", Message),
+    ("SendUserFile", "files", Nothing),
+    ("SendUserMessage", "attachments", Nothing),
+    ("SetGoal", "condition", Prompt),
+    ("Skill", "args", Message),
+    ("Skill", "skill", Prompt),
+    ("SlashCommand", "command", Prompt),
+    ("Task", "prompt", Message),
+    ("Workflow", "args", Message),
+    ("propose_skills", "proposals", Content),
+];
+
+pub(super) fn does(tool: &str) -> ToolEffect {
+    match tool {
+        "Agent" | "Task" => ToolEffect::Calls,
+        "AskUserQuestion" => ToolEffect::Questions,
+        "Bash" | "Monitor" | "PowerShell" => ToolEffect::Runs,
+        "Edit" | "MultiEdit" | "NotebookEdit" | "Write" => ToolEffect::Edits,
+        "EnterPlanMode" => ToolEffect::EntersPlan,
+        "ExitPlanMode" => ToolEffect::LeavesPlan,
+        "Skill" => ToolEffect::Loads,
+        tool if LOOKS.contains(&tool) => ToolEffect::Looks,
+        _ => ToolEffect::Acts,
+    }
+}
+
+/// What a field of the table carries.
+fn listed(tool: &str, field: &str) -> Option<Carries> {
+    let row = FIELDS.iter().find(|(of, name, _)| *of == tool && *name == field);
+    row.map(|(.., carries)| *carries)
+}
+
+/// What a field carries; for one that is not in the table, a conventional name for text that nothing runs decides.
+pub(super) fn carries(tool: &str, field: &str) -> Carries {
+    listed(tool, field).unwrap_or(match field {
+        "content" | "contents" | "file_text" | "old_string" | "new_string" | "old_str"
+        | "new_str" | "oldText" | "newText" | "new_source" | "fileContent" | "file_content" => {
+            Content
+        }
+        "body" | "title" | "description" | "comment" | "message" | "subject" | "summary"
+        | "text" | "reason" | "note" | "thought" | "html" | "markdown" => Message,
+        "prompt" | "instruction" | "instructions" | "goal" => Prompt,
+        // A search text may be any word, but a place that it names still counts.
+        "query" | "pattern" | "search" | "q" => Path,
+        _ => Anything,
+    })
+}
+
+/// True for a tool that is not judged as an unknown one.
+pub fn is_known(tool: &str) -> bool {
+    does(tool) != ToolEffect::Acts || FIELDS.iter().any(|(of, ..)| *of == tool)
+}
+
+#[cfg(test)]
+mod tools_tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_in_the_table_is_judged_by_all_that_it_could_be() {
+        assert!(!is_known("mcp__files__write_file"));
+        assert_eq!(does("mcp__files__write_file"), ToolEffect::Acts);
+        assert_eq!(carries("Telepathy", "cmd"), Anything);
+        assert_eq!(carries("Bash", "new_field"), Anything);
+        assert_eq!(carries("mcp__files__write_file", "content"), Content);
+    }
+}

@@ -4,9 +4,9 @@
 
 use super::Rule;
 use super::RuleHit;
-use super::orchestration_gate::BY_COMMAND;
+use super::gates::BY_COMMAND;
 use crate::protocol::registration::{COMMAND_LINE, COMMANDS, HOOK_EXECUTABLES};
-use crate::text::folded::folded;
+use crate::text::globs::folded;
 use serde::{Deserialize, Serialize};
 
 /// Where the protected places are on this machine; all paths are absolute.

@@ -8,7 +8,7 @@
 pub mod seatbelt;
 
 use crate::project::settings::SandboxSettings;
-use crate::protocol::sandbox::attempts;
+use crate::protocol::sandbox;
 pub use crate::state::Bounds;
 use std::collections::BTreeSet;
 
@@ -198,10 +198,10 @@ impl Bounds {
 /// What the end of a command's output says about the bounds, each with its remedy if there is one.
 pub fn refusals(tail: &str, bounds: &Bounds) -> Vec<String> {
     let hidden = &bounds.read_deny;
-    let lines = attempts::candidates(tail);
-    let prevented = lines.iter().filter(|line| attempts::is_prevented(line, hidden));
+    let lines = sandbox::prevented_candidates(tail);
+    let prevented = lines.iter().filter(|line| sandbox::is_prevented(line, hidden));
     let mut told: Vec<String> = prevented
-        .map(|line| match attempts::hidden_path(line, hidden) {
+        .map(|line| match sandbox::hidden_path(line, hidden) {
             Some(path) => format!("it may not read `{path}`"),
             None => refused_write(line),
         })

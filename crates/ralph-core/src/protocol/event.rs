@@ -1,11 +1,14 @@
-//! Parses hook payloads from Claude Code: only the fields that we read.
-//!
-//! All other fields are skipped unread, and unknown values (a new event, a new tool, a field of
-//! another type) are accepted: a newer client must never break a session.
+//! Hook payloads of Claude Code: the fields that we read, and the files that a tool call has written.
 
+use memchr::memmem;
 use serde::Deserialize;
 use serde::de::Deserializer;
 use serde_json::Value;
+
+// Parses hook payloads from Claude Code: only the fields that we read.
+//
+// All other fields are skipped unread, and unknown values (a new event, a new tool, a field of
+// another type) are accepted: a newer client must never break a session.
 
 /// One hook payload. Absent fields are empty. We measured which event carries which field; a rule
 /// that needs a field treats empty as absent.
@@ -291,8 +294,56 @@ fn tool_input<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolInput, D
     Ok(ToolInput::from(Value::deserialize(deserializer)?))
 }
 
+// Lists the files that a tool call has written.
+//
+// An editing tool names its file in the input. For a shell command, the client lists the files
+// that it noticed in the tool's response (`bashEditDiff`).
+
+/// Tools that edit the file named in their input. Older clients have `MultiEdit`.
+const EDITORS: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
+
+/// Files examined per call; a script that rewrites a whole tree is left to the criteria.
+const MOST_EDITED: usize = 20;
+
+/// The member of a shell response that lists the files it wrote.
+const LISTED: &str = "bashEditDiff";
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Payload {
+    tool_response: Response,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Response {
+    #[serde(rename = "bashEditDiff")]
+    listed: ChangedFiles,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ChangedFiles {
+    changed_files: Vec<String>,
+}
+
+/// Returns the absolute paths of the files that the call wrote, as far as the client reports them.
+pub fn edited_files(input: &Input, payload: &[u8]) -> Vec<String> {
+    if EDITORS.contains(&input.tool_name.as_str()) {
+        return input.tool_input.path().map(str::to_owned).into_iter().collect();
+    }
+    if input.tool_name != "Bash" || memmem::find(payload, LISTED.as_bytes()).is_none() {
+        return Vec::new();
+    }
+    // A response of an unknown shape counts as no files.
+    let payload: Payload = serde_json::from_slice(payload).unwrap_or_default();
+    let mut files = payload.tool_response.listed.changed_files;
+    files.truncate(MOST_EDITED);
+    files
+}
+
 #[cfg(test)]
-mod tests {
+mod event_tests {
     use super::*;
 
     fn parse(json: &str) -> Input {
@@ -399,5 +450,42 @@ mod tests {
             ["transcript_path", "prompt_id", "background_tasks"]
         );
         assert!(parse(r#"{"hook_event_name":"PreToolUse"}"#).missing().is_empty());
+    }
+}
+
+#[cfg(test)]
+mod edited_tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(payload: &str, expected: &[&str]) {
+        let input: Input = serde_json::from_str(payload).unwrap();
+        assert_eq!(edited_files(&input, payload.as_bytes()), expected, "{payload}");
+    }
+
+    #[test]
+    fn a_tool_that_edits_names_its_file() {
+        for tool in ["Write", "Edit", "MultiEdit"] {
+            let payload = format!(r#"{{"tool_name":"{tool}","tool_input":{{"file_path":"/a"}}}}"#);
+            check(&payload, &["/a"]);
+        }
+        check(r#"{"tool_name":"NotebookEdit","tool_input":{"notebook_path":"/n"}}"#, &["/n"]);
+        check(r#"{"tool_name":"Read","tool_input":{"file_path":"/a"}}"#, &[]);
+        check(r#"{"tool_name":"Write","tool_input":{}}"#, &[]);
+    }
+
+    #[test]
+    fn what_a_shell_wrote_stands_in_its_response() {
+        let bash = |response: &str| format!(r#"{{"tool_name":"Bash","tool_response":{response}}}"#);
+        check(&bash(r#"{"bashEditDiff":{"files":[],"changedFiles":["/a","/b"]}}"#), &["/a", "/b"]);
+        check(&bash(r#"{"stdout":"bashEditDiff"}"#), &[]);
+        let another = r#"{"bashEditDiff":{"changedFiles":["/a"]}}"#;
+        check(&format!(r#"{{"tool_name":"Other","tool_response":{another}}}"#), &[]);
+        check(&bash(r#"{"bashEditDiff":{"changedFiles":3}}"#), &[]);
+        check(&bash(r#""text""#), &[]);
+        let many: Vec<String> = (0..30).map(|number| format!("\"/{number}\"")).collect();
+        let many = bash(&format!(r#"{{"bashEditDiff":{{"changedFiles":[{}]}}}}"#, many.join(",")));
+        let input: Input = serde_json::from_str(&many).unwrap();
+        assert_eq!(edited_files(&input, many.as_bytes()).len(), 20);
     }
 }

@@ -1,10 +1,8 @@
-//! Finds facts that no event reports: a waiting command, or how a turn was cut.
+//! What the user typed, what the model scheduled, and how a turn was cut: facts that no event reports.
 
 use crate::protocol::registration::COMMANDS;
 use crate::state::PauseCause;
 use crate::transcript::row::{self, TranscriptRow};
-use crate::transcript::scheduled;
-use crate::transcript::typed_request::TypedRequest;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -53,7 +51,7 @@ pub fn command_waits(rows: impl Iterator<Item = TranscriptRow>, scheduled: &[Str
             Some(request) => request.needs_the_turn(),
             None => is_our_command(waiting),
         };
-        ends_the_turn && !scheduled::is_one(scheduled, waiting)
+        ends_the_turn && !is_scheduled(scheduled, waiting)
     })
 }
 
@@ -228,8 +226,145 @@ pub fn api_error(kind: &str) -> PauseCause {
     }
 }
 
+// The requests that the user types into the session: `/ralph-cancel`, `/ralph status`, or
+// `ralph pause` as a prompt.
+
+/// A typed line that asks for something other than a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TypedRequest {
+    Cancel,
+    Pause,
+    Resume,
+    Trust,
+    Share,
+    /// With the text behind the word: [`steer`].
+    Steer,
+    Status,
+    Accept,
+    Help,
+}
+
+/// The text of `/ralph steer TEXT`, from the command's arguments.
+pub fn steer(arguments: &str) -> &str {
+    arguments.trim().strip_prefix("steer").unwrap_or_default().trim().trim_matches('"')
+}
+
+impl TypedRequest {
+    /// Reads a whole line, as the client puts it into its queue.
+    pub fn of_line(line: &str) -> Option<TypedRequest> {
+        let line = line.trim();
+        match line {
+            "ralph cancel" => return Some(TypedRequest::Cancel),
+            "ralph pause" => return Some(TypedRequest::Pause),
+            _ => {}
+        }
+        let command = line.strip_prefix('/')?;
+        let (name, arguments) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+        TypedRequest::of_command(name, arguments)
+    }
+
+    /// Reads a slash command, with or without the plugin's prefix. A word counts only if it is the
+    /// whole argument: `/ralph "help"` is a task. `steer` takes the rest as its text.
+    pub fn of_command(name: &str, arguments: &str) -> Option<TypedRequest> {
+        match (without_prefix(name), arguments.trim()) {
+            ("ralph-cancel", _) | ("ralph", "cancel" | "stop") => Some(TypedRequest::Cancel),
+            ("ralph-pause", _) | ("ralph", "pause") => Some(TypedRequest::Pause),
+            ("ralph", "resume") => Some(TypedRequest::Resume),
+            ("ralph", "trust") => Some(TypedRequest::Trust),
+            ("ralph", "share") => Some(TypedRequest::Share),
+            ("ralph", words) if words.split_whitespace().next() == Some("steer") => {
+                Some(TypedRequest::Steer)
+            }
+            ("ralph", "status") => Some(TypedRequest::Status),
+            ("ralph", "accept") => Some(TypedRequest::Accept),
+            ("ralph", "help") => Some(TypedRequest::Help),
+            _ => None,
+        }
+    }
+
+    /// True if the loop's turn must end before the request can be carried out.
+    pub fn needs_the_turn(self) -> bool {
+        !matches!(self, TypedRequest::Status | TypedRequest::Help)
+    }
+}
+
+// Prompts that the model scheduled: when they are due, the client submits them as if they were
+// typed.
+//
+// Measured with 2.1.328: a due prompt causes a UserPromptSubmit event, and for a slash command
+// also a UserPromptExpansion event, identical to those of a typed prompt. So scheduled prompts are
+// remembered for the life of the loop. The client's list alone is not enough, because a prompt may
+// leave it before it arrives.
+
+/// Limit on different prompts; beyond it every prompt counts as scheduled.
+const MOST_SCHEDULED: usize = 64;
+
+/// Longer prompts are compared by this many characters.
+const LONGEST_PROMPT: usize = 500;
+
+/// Matches every prompt.
+const ANY: &str = "*";
+
+/// True for a tool that schedules the prompt in its input.
+pub fn schedules(tool: &str) -> bool {
+    let tool = tool.to_ascii_lowercase();
+    ["cron", "schedule", "wakeup", "trigger", "remind"].iter().any(|word| tool.contains(word))
+}
+
+/// Remembers prompts; returns true if one of them is new.
+pub fn remember<'a>(known: &mut Vec<String>, prompts: impl IntoIterator<Item = &'a str>) -> bool {
+    let before = known.len();
+    for prompt in prompts {
+        let prompt = normal(prompt);
+        if prompt.is_empty() || known.iter().any(|one| *one == prompt || one == ANY) {
+            continue;
+        }
+        known.push(if known.len() < MOST_SCHEDULED { prompt } else { ANY.to_owned() });
+    }
+    known.len() > before
+}
+
+/// True if a prompt is one of the known ones, alone or together with others that were due at the
+/// same time.
+pub fn is_scheduled(known: &[String], prompt: &str) -> bool {
+    let whole = normal(prompt);
+    known.iter().any(|one| {
+        one == ANY
+            || *one == whole
+            || prompt.trim().split('\n').any(|line| normal(line) == *one)
+            || prompt.contains(&format!("\n{one}\n"))
+    })
+}
+
+fn normal(prompt: &str) -> String {
+    prompt.trim().chars().take(LONGEST_PROMPT).collect::<String>().trim_end().to_owned()
+}
+
+/// True if the client's transcript shows that this prompt was due since the given time.
+pub fn was_due(
+    rows: impl DoubleEndedIterator<Item = TranscriptRow>,
+    prompt: &str,
+    since: Timestamp,
+) -> bool {
+    let fires = |row: &TranscriptRow| row.text(&["subtype"]) == "scheduled_task_fire";
+    let lately = |row: &TranscriptRow| row.time().is_none_or(|at| at >= since);
+    rows.rev()
+        .filter(|row| fires(row) && lately(row))
+        .any(|row| is_scheduled(&[normal(row.text(&["prompt"]))], prompt))
+}
+
+/// What the user reads about a prompt that Ralph did not obey.
+pub fn scheduled_refusal(prompt: &str) -> String {
+    let first = prompt.trim().lines().next().unwrap_or_default();
+    let shown: String = first.chars().take(60).collect();
+    format!(
+        "`{shown}` is a prompt that the model has scheduled, so Ralph does not take it for yours. If you typed \
+         it, give the command in another terminal: `ralph cancel`, `ralph pause` or `ralph resume`"
+    )
+}
+
 #[cfg(test)]
-mod tests {
+mod cutoff_tests {
     use super::*;
 
     fn rows(text: &str) -> Vec<TranscriptRow> {
@@ -423,5 +558,124 @@ mod tests {
     #[test]
     fn rows_that_are_no_json_are_skipped() {
         assert!(rows("half a queue-operation row\"}\n\u{7}\n7\n").is_empty());
+    }
+}
+
+#[cfg(test)]
+mod typed_request_tests {
+    use super::*;
+
+    #[test]
+    fn a_word_counts_only_as_the_whole_line() {
+        use TypedRequest::{Accept, Cancel, Help, Pause, Resume, Share, Status, Steer, Trust};
+        for (line, expected) in [
+            ("/ralph-cancel", Some(Cancel)),
+            (" /ralph:ralph-cancel now\n", Some(Cancel)),
+            ("/ralph  cancel ", Some(Cancel)),
+            ("/ralph:ralph stop", Some(Cancel)),
+            ("ralph cancel\n", Some(Cancel)),
+            ("/ralph-pause", Some(Pause)),
+            ("/ralph pause", Some(Pause)),
+            ("ralph pause", Some(Pause)),
+            ("/ralph resume", Some(Resume)),
+            ("/ralph trust", Some(Trust)),
+            ("/ralph share", Some(Share)),
+            ("/ralph:ralph steer use tabs", Some(Steer)),
+            ("/ralph steer", Some(Steer)),
+            ("/ralph steering wheel", None),
+            ("/ralph \"steer the ship\"", None),
+            ("/ralph trust me", None),
+            ("/ralph status", Some(Status)),
+            ("/ralph accept", Some(Accept)),
+            ("/ralph help", Some(Help)),
+            ("/ralph", None),
+            ("/ralph \"help\"", None),
+            ("/ralph 'cancel'", None),
+            ("/ralph help me", None),
+            ("/ralph cancel --max-iterations 3", None),
+            ("/other:ralph-cancel", None),
+            ("/ralplan cancel", None),
+            ("please ralph cancel", None),
+            ("Ralph Cancel", None),
+            ("ralph status", None),
+        ] {
+            assert_eq!(TypedRequest::of_line(line), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn the_text_of_a_steer_is_what_follows_the_word() {
+        for (arguments, text) in
+            [("steer use tabs", "use tabs"), (" steer  \"use tabs\"\n", "use tabs"), ("steer", "")]
+        {
+            assert_eq!(steer(arguments), text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod scheduled_tests {
+    use super::*;
+
+    fn known(prompts: &[&str]) -> Vec<String> {
+        let mut known = Vec::new();
+        remember(&mut known, prompts.iter().copied());
+        known
+    }
+
+    #[test]
+    fn a_scheduled_prompt_is_known_again_alone_and_among_others() {
+        let known = known(&["ralph cancel", "/ralph-cancel now ", "two\nlines"]);
+        for prompt in [
+            "ralph cancel",
+            " ralph cancel\n",
+            "/ralph-cancel now",
+            "first\nralph cancel",
+            "two\nlines",
+            "a\ntwo\nlines\nb",
+        ] {
+            assert!(is_scheduled(&known, prompt), "{prompt:?}");
+        }
+        for prompt in ["", "ralph", "ralph cancel it", "please ralph cancel", "/ralph-cancel"] {
+            assert!(!is_scheduled(&known, prompt), "{prompt:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_known_is_kept_once_and_beyond_a_limit_everything_is_in_doubt() {
+        let mut all = known(&["a"]);
+        assert!(!remember(&mut all, ["a", " a ", ""]));
+        let many: Vec<String> = (0..200).map(|n| format!("prompt {n}")).collect();
+        assert!(remember(&mut all, many.iter().map(String::as_str)));
+        assert_eq!(all.len(), MOST_SCHEDULED + 1);
+        assert!(is_scheduled(&all, "anything"));
+        assert!(!remember(&mut all, ["more"]));
+    }
+
+    #[test]
+    fn tools_that_schedule_are_known_by_their_names() {
+        for tool in
+            ["CronCreate", "ScheduleWakeup", "RemoteTrigger", "mcp__x__create_scheduled_task"]
+        {
+            assert!(schedules(tool), "{tool}");
+        }
+        for tool in ["Bash", "Agent", "Write", "Skill", "TaskCreate"] {
+            assert!(!schedules(tool), "{tool}");
+        }
+    }
+
+    #[test]
+    fn the_client_says_itself_what_was_due() {
+        let row = br#"{"type":"system","subtype":"scheduled_task_fire","timestamp":"2026-01-01T00:00:05Z","prompt":"ralph cancel"}"#;
+        let was = |prompt: &str, since: &str| {
+            was_due(
+                [TranscriptRow::parse(row).unwrap()].into_iter(),
+                prompt,
+                since.parse().unwrap(),
+            )
+        };
+        assert!(was("ralph cancel", "2026-01-01T00:00:00Z"));
+        assert!(!was("ralph pause", "2026-01-01T00:00:00Z"));
+        assert!(!was("ralph cancel", "2026-01-01T00:00:06Z"));
     }
 }

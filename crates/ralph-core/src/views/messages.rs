@@ -1,11 +1,11 @@
 //! One-line messages for people.
 
-use crate::evidence::observed;
 use crate::evidence::receipt::{self, ReceiptStatus};
-use crate::evidence::review;
+use crate::evidence::{completion_feedback, observed, review};
 use crate::modes::{mode, shared};
 use crate::state::{Criterion, Ending, EndingKind, LoopState, PauseCause};
-use crate::{evidence::completion_feedback, tasks::graph, text::plural};
+use crate::tasks::graph;
+use crate::text::plural;
 use jiff::Timestamp;
 
 /// A message with our name in front, as the client shows it.
@@ -340,8 +340,65 @@ pub fn next_command(state: &LoopState) -> String {
     }
 }
 
+// What the user reads of a loop whose state cannot be used, and what to type.
+
+/// What the user reads on the screen: the cause, and what to type.
+pub fn unusable(why: &str, home: &str) -> String {
+    let repair = repair(why, home);
+    format!(
+        "the state of this session's loop cannot be used: {why}. The session may only read until then. \
+         {repair}, then type /ralph; or type /ralph-cancel to end the loop"
+    )
+}
+
+/// Why no other loop starts in such a session.
+pub fn no_start(why: &str, home: &str) -> String {
+    let repair = repair(why, home);
+    format!(
+        "the state of this session's loop cannot be used: {why}. {repair}, or end that loop first with \
+         /ralph-cancel; nothing was started"
+    )
+}
+
+fn repair(why: &str, home: &str) -> String {
+    match () {
+        () if why.contains("can be written by others") => {
+            format!("Type `chmod -R go-w {}` in a terminal", plain_or_quoted(home))
+        }
+        () if why.contains("newer Ralph") => "Update Ralph".to_owned(),
+        () if why.contains("belongs to another user") => {
+            format!("Give `{home}` back to your user with `chown -R`")
+        }
+        () => "Repair that file".to_owned(),
+    }
+}
+
+/// Like [`unusable`], for a step that failed although the state can be read: a full disk, or a lock
+/// that is held.
+pub fn step_failed(why: &str) -> String {
+    let cause = match () {
+        () if why.contains("No space left") => "Make room on the disk",
+        () if why.contains("Read-only file system") => "Make the disk writable",
+        () if why.contains("quota") => "Make room within the quota",
+        () => "Repair that",
+    };
+    format!(
+        "{why}. The loop was not continued, and nothing of it is lost. {cause}, then type /ralph; or type \
+         /ralph-cancel to end the loop"
+    )
+}
+
+/// Quotes a path for a shell.
+fn plain_or_quoted(path: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,@%".contains(letter);
+    match path.chars().all(is_plain) {
+        true => path.to_owned(),
+        false => format!("'{}'", path.replace('\'', "'\\''")),
+    }
+}
+
 #[cfg(test)]
-mod tests {
+mod messages_tests {
     #[test]
     fn what_was_not_delivered_is_counted() {
         let told = [0, 1, 2].map(super::undelivered);
@@ -552,5 +609,20 @@ mod tests {
         assert_eq!(warnings(&LoopState::default()), "");
         assert_eq!(ended(&LoopState::default()), "Ralph: the loop has ended");
         assert_eq!(next_command(&LoopState::default()), "");
+    }
+}
+
+#[cfg(test)]
+mod unusable_tests {
+    use super::*;
+
+    #[test]
+    fn the_person_is_told_what_to_type() {
+        let text = unusable("`/h/state.json` can be written by others; run", "/h o");
+        assert!(
+            text.contains("`chmod -R go-w '/h o'`") && text.contains("/ralph-cancel"),
+            "{text}"
+        );
+        assert!(step_failed("could not write `x`: No space left on device").contains("Make room"));
     }
 }

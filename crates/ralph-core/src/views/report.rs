@@ -5,28 +5,23 @@
 //! Every text is bounded and made visible when it is added, so both formats only escape it. The
 //! report judges nothing anew: each status was recorded by a rule or looked up by the caller.
 
-pub mod history;
-pub mod line;
+pub mod journal;
 pub mod markdown;
 mod of_loop;
 mod of_orchestration;
 mod of_refinement;
 pub mod page;
-mod rounds;
-mod spent;
-mod timeline;
-mod trouble;
 mod words;
 
 pub use of_loop::{LoopSeen, of_loop};
 pub use of_orchestration::{OrchestrationReportInput, of_session};
-pub use of_refinement::{Activity, RefinementSeen, of_refinement};
-pub use rounds::{Amount, ReportRound, Rounds, VersionSeen};
+pub use of_refinement::{
+    Activity, Amount, RefinementSeen, ReportRound, Rounds, VersionSeen, of_refinement,
+};
 
 use crate::tasks::graph::TaskReadiness as TaskStanding;
-use history::History;
 use jiff::Timestamp;
-use spent::Spent;
+use journal::{History, Spent};
 
 /// Everything that both formats show.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,12 +9,8 @@ use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::protocol::client_version::ClientVersion;
 use ralph_core::state::{PauseCause, Source, Usage};
-use ralph_core::transcript::activity::{self, Doing};
-use ralph_core::transcript::cutoff::{self, Giver};
-use ralph_core::transcript::row::{self, TranscriptRow};
-use ralph_core::transcript::scheduled;
-use ralph_core::transcript::tokens::{self, Counter};
-use ralph_core::transcript::typed_request::TypedRequest;
+use ralph_core::transcript::cutoff::{self, Giver, TypedRequest};
+use ralph_core::transcript::row::{self, Counter, Doing, TranscriptRow};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
@@ -76,7 +72,7 @@ pub fn may_hold_queue_rows(path: &Path, from: u64) -> bool {
 /// turn ends. Prompts that the model has `scheduled` do not count as typed.
 pub fn typed_requests(path: &Path, since: Timestamp, scheduled: &[String]) -> Vec<TypedRequest> {
     let mut waiting = cutoff::requests(rows(&tail(path)), since);
-    waiting.retain(|(_, text)| !scheduled::is_one(scheduled, text) && !was_due(path, text));
+    waiting.retain(|(_, text)| !cutoff::is_scheduled(scheduled, text) && !was_due(path, text));
     waiting.into_iter().map(|(request, _)| request).collect()
 }
 
@@ -92,7 +88,7 @@ pub fn delivered_requests(
         return Vec::new();
     }
     let mut given = cutoff::delivered(rows(&tail), since);
-    given.retain(|(_, text)| !scheduled::is_one(scheduled, text) && !was_due(path, text));
+    given.retain(|(_, text)| !cutoff::is_scheduled(scheduled, text) && !was_due(path, text));
     given.into_iter().map(|(request, _)| request).collect()
 }
 
@@ -104,7 +100,7 @@ pub fn was_due(path: &Path, prompt: &str) -> bool {
         return false;
     }
     let since = clock::now().checked_sub(LATELY).unwrap_or(Timestamp::MIN);
-    scheduled::was_due(row::lines(&tail).filter_map(TranscriptRow::parse), prompt, since)
+    cutoff::was_due(row::lines(&tail).filter_map(TranscriptRow::parse), prompt, since)
 }
 
 /// True if the client holds something back for the session, such as typed input or a worker's
@@ -141,10 +137,10 @@ pub fn worked_since(path: &Path, at: Timestamp) -> bool {
     for length in [TAIL, LONG_TAIL] {
         let tail = read_tail(path, length).unwrap_or_default();
         let lines = || row::lines(&tail);
-        if activity::since(at, lines()) {
+        if row::since(at, lines()) {
             return true;
         }
-        if lines().find_map(tokens::time_of).is_some_and(|first| first < at) {
+        if lines().find_map(row::time_of).is_some_and(|first| first < at) {
             // The tail goes back to before `at`, so it holds everything since.
             return false;
         }
@@ -156,7 +152,7 @@ pub fn worked_since(path: &Path, at: Timestamp) -> bool {
 pub fn doing(path: &Path) -> Option<Doing> {
     [TAIL, LONG_TAIL].into_iter().find_map(|length| {
         let tail = read_tail(path, length).ok()?;
-        activity::doing(row::lines(&tail))
+        row::doing(row::lines(&tail))
     })
 }
 
@@ -229,7 +225,7 @@ fn time_after(file: &mut File, at: u64) -> io::Result<Option<Timestamp>> {
     each_piece(file, at, SEARCHED, |piece| {
         begun.extend_from_slice(piece);
         let whole = begun.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
-        time = row::lines(&begun[..whole]).find_map(tokens::time_of);
+        time = row::lines(&begun[..whole]).find_map(row::time_of);
         time.is_none()
     })?;
     Ok(time)

@@ -1,5 +1,5 @@
 //! Recognises and removes the empty files that a killed client leaves in a project
-//! ([`ralph_core::protocol::sandbox::litter`]).
+//! ([`ralph_core::protocol::sandbox`]).
 //!
 //! Only an empty file with mode 0444 and a known name is one of them, and never a tracked file. Such a
 //! file may also be the user's, so only what was not there before a client of Ralph's is removed.
@@ -8,7 +8,7 @@ use crate::git;
 use crate::git::tree;
 use crate::process::ancestry;
 use anyhow::{Context, Result};
-use ralph_core::protocol::sandbox::litter;
+use ralph_core::protocol::sandbox;
 use rustix::fs::OFlags;
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -21,13 +21,13 @@ use std::time::{Duration, Instant};
 
 /// True if the untracked file at this path below `root` is left over from a sandbox.
 pub fn is_litter(root: &Path, path: &[u8]) -> bool {
-    litter::is_name(path) && is_empty_and_read_only(&root.join(OsStr::from_bytes(path)))
+    sandbox::is_litter_name(path) && is_empty_and_read_only(&root.join(OsStr::from_bytes(path)))
 }
 
 /// True if the file at this path looks like one that a sandbox left.
 pub(crate) fn is_empty_and_read_only(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|about| {
-        about.is_file() && about.len() == 0 && about.mode() & 0o7777 == litter::MODE
+        about.is_file() && about.len() == 0 && about.mode() & 0o7777 == sandbox::LITTER_MODE
     })
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn added(root: &Path, command: &mut Command) -> Result<Vec<Vec<u8>>> 
 /// The paths in an index that have the name of litter. Git takes several times longer to look for the names by itself.
 fn listed(command: &mut Command) -> Result<Vec<Vec<u8>>> {
     let listed = git::output(command.args(["ls-files", "-z", "--cached"]))?;
-    let paths = listed.split(|byte| *byte == 0).filter(|path| litter::is_name(path));
+    let paths = listed.split(|byte| *byte == 0).filter(|path| sandbox::is_litter_name(path));
     Ok(paths.map(<[u8]>::to_vec).collect())
 }
 
@@ -130,9 +130,9 @@ impl<'a> RoundFolder<'a> {
 
     /// The files in the folder and its repository that look like litter.
     fn candidates(&self) -> Vec<PathBuf> {
-        let in_folder = litter::NAMES.iter().map(|name| self.folder.join(name));
+        let in_folder = sandbox::LITTER.iter().map(|name| self.folder.join(name));
         let git_dir = tree::repository_root(self.folder).and_then(|root| git_dir(&root));
-        let in_git = git_dir.iter().flat_map(|git| litter::GIT_NAMES.map(|name| git.join(name)));
+        let in_git = git_dir.iter().flat_map(|git| sandbox::GIT_LITTER.map(|name| git.join(name)));
         let all = in_folder.chain(in_git).chain(self.protected.iter().cloned());
         let mut found: Vec<PathBuf> = all.filter(|path| is_empty_and_read_only(path)).collect();
         found.sort();

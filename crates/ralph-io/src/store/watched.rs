@@ -6,8 +6,8 @@ use crate::store::atomic;
 use crate::store::lock;
 use crate::store::loop_file::LoopFile;
 use crate::store::second_place::SecondPlace;
+use ralph_core::protocol::loaded::{self, WatchedKind};
 use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
-use ralph_core::protocol::watched::{self, WatchedKind};
 use std::fs::{self, Metadata};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -67,7 +67,7 @@ pub fn changes(file: &LoopFile) -> Vec<String> {
             continue;
         }
         if mark.kind == WatchedKind::Executable || digest(mark.kind, &mark.path) != mark.digest {
-            changes.push(watched::change(mark.kind, &mark.path.to_string_lossy(), !now.is_empty()));
+            changes.push(loaded::change(mark.kind, &mark.path.to_string_lossy(), !now.is_empty()));
         }
         (mark.stat, is_rewritten) = (now, true);
     }
@@ -160,7 +160,7 @@ fn digest(kind: WatchedKind, path: &Path) -> String {
             for file in plugins::files_of(path) {
                 let Some(mut content) = bytes(&file) else { continue };
                 if let Some(folder) = file.parent().filter(|_| plugins::is_list(&file)) {
-                    content = watched::of_installed(&content, folder).into_bytes();
+                    content = loaded::of_installed(&content, folder).into_bytes();
                 }
                 if !content.is_empty() {
                     all.extend([file.as_os_str().as_encoded_bytes(), b"\n", &content].concat());

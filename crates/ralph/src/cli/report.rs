@@ -20,7 +20,7 @@ use anyhow::{Context, Result};
 use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::refine::state::refused_name;
 use ralph_core::state::EndingKind;
-use ralph_core::views::report::line::{LineRecord, ReportLine};
+use ralph_core::views::report::journal::{LineRecord, ReportLine};
 use ralph_core::views::report::{Changes, FileChange, LoopSeen, Report, markdown, of_loop, page};
 use ralph_io::git::{checkpoint, tree};
 use ralph_io::project::user_files;

@@ -21,7 +21,7 @@ pub use preflight::{Preflight, preflight};
 use anyhow::{Context, Result};
 use attempt::{Attempt, Tried};
 use jiff::Timestamp;
-use ralph_core::protocol::plugins::ListedPlugins;
+use ralph_core::protocol::loaded::ListedPlugins;
 use ralph_core::protocol::sandbox::SandboxReach;
 use ralph_core::state::Tokens;
 use ralph_core::stop::rounds::{self, Busy, NextRound, Showed};

@@ -11,9 +11,9 @@ use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::build;
 use ralph_core::project::bounds::Bounds;
 use ralph_core::protocol::client_version::ClientFeature;
+use ralph_core::protocol::loaded::ListedPlugins;
 use ralph_core::protocol::permission::{self, Need};
-use ralph_core::protocol::plugins::ListedPlugins;
-use ralph_core::protocol::sandbox::{self, SandboxReach, unavailable};
+use ralph_core::protocol::sandbox::{self, SandboxReach};
 use ralph_core::state::{LoopState, PauseCause};
 use ralph_core::stop::progress::in_a_row;
 use ralph_core::text::truncate::bounded;
@@ -182,7 +182,7 @@ impl ClientOptions {
         client::sandbox::refuse_widening(&here.home, &here.root, reach)?;
         let Err(why) = ralph_io::client::sandbox::check() else { return Ok(()) };
         screen::tell("without the sandbox:");
-        for way in unavailable::other_ways(|options| typed_with(&typed(), options)) {
+        for way in sandbox::other_ways(|options| typed_with(&typed(), options)) {
             screen::tell(&screen::visible(&format!("  {way}")));
         }
         let message = format!("the client's sandbox cannot start: {why}; nothing was started");

@@ -20,7 +20,7 @@ use crate::command::exit::Exit;
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::evidence::review::prompt::ReviewerTools;
-use ralph_core::protocol::plugins::ListedPlugins;
+use ralph_core::protocol::loaded::ListedPlugins;
 use ralph_core::state::{Bounds, LoopState, StartedReviewer, Tokens};
 use ralph_core::stop;
 use ralph_io::process::interrupts::Interrupts;

@@ -1,7 +1,7 @@
 //! Every cell of the columns of consensus planning.
 
 use super::*;
-use crate::guard::ralplan_gate::PlanGate;
+use crate::guard::PlanGate;
 
 const PLANNER: Caller<'_> = Caller::Subagent("ralplan-planner");
 const AGENTS: [Caller<'_>; 8] = [

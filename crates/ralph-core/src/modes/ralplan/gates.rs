@@ -1,16 +1,11 @@
 //! The checks that a plan must pass before a critic reads it.
-//!
-//! A critic should judge the plan, not look for missing files. Code therefore checks everything
-//! that it can see first, and reports all failures at once, with their lines.
-
-mod cited;
-mod sections;
-mod vague;
 
 use crate::state::{Criterion, Task};
 use crate::tasks::plan::{self, JsonBlock};
-use cited::Cited;
 use std::fmt;
+
+// A critic should judge the plan, not look for missing files. Code therefore checks everything
+// that it can see first, and reports all failures at once, with their lines.
 
 /// A gate that a plan fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,12 +52,11 @@ pub fn check(text: &str, exists: impl Fn(&str) -> bool) -> Vec<Failed> {
             "The plan is empty; write the work, the steps and how to verify them.",
         )];
     }
-    let cited = cited::cited(text, &exists);
+    let cited = cited_paths(text, &exists);
     let mut failed: Vec<Failed> = missing_files(&cited, &exists);
-    failed.extend(
-        vague::lines(text).into_iter().map(|(line, word)| Failed::at(line, unclear(&word))),
-    );
-    failed.extend(sections::missing(text));
+    failed
+        .extend(vague_lines(text).into_iter().map(|(line, word)| Failed::at(line, unclear(&word))));
+    failed.extend(missing_sections(text));
     failed.sort_by_key(|one| one.line);
     failed.extend(machine_readable(text, &cited, &exists));
     let more = failed.len().saturating_sub(NAMED);
@@ -76,7 +70,7 @@ pub fn check(text: &str, exists: impl Fn(&str) -> bool) -> Vec<Failed> {
 fn missing_files(cited: &[Cited], exists: impl Fn(&str) -> bool) -> Vec<Failed> {
     let mut failed: Vec<Failed> = Vec::new();
     for one in cited {
-        if cited::is_new(cited, &one.path) || exists(&one.path) {
+        if is_new(cited, &one.path) || exists(&one.path) {
             continue;
         }
         let path = &one.path;
@@ -116,7 +110,7 @@ fn machine_readable(text: &str, cited: &[Cited], exists: impl Fn(&str) -> bool) 
         say(format!("there is no `task_graph`; {HOW}"));
     }
     for Criterion { id, description, .. } in &read.criteria {
-        if let Some(word) = vague::word(description) {
+        if let Some(word) = vague_word(description) {
             say(format!("{id}: {}", unclear(&word)));
         }
     }
@@ -124,12 +118,12 @@ fn machine_readable(text: &str, cited: &[Cited], exists: impl Fn(&str) -> bool) 
         if completion_condition.trim().is_empty() {
             say(format!("{id} has no `completion_condition`; write how to tell that it is done"));
         }
-        for word in [name, completion_condition].into_iter().filter_map(|text| vague::word(text)) {
+        for word in [name, completion_condition].into_iter().filter_map(|text| vague_word(text)) {
             say(format!("{id}: {}", unclear(&word)));
         }
         for file in files.iter().filter(|file| !file.contains(['*', '?', '{'])) {
-            let file = cited::without_place(file);
-            if !cited::is_new(cited, file) && !exists(file) {
+            let file = without_place(file);
+            if !is_new(cited, file) && !exists(file) {
                 say(format!(
                     "{id} changes `{file}`, which does not exist; if a step creates it, write \
                      `{file}` (new) in the text of the plan"
@@ -176,6 +170,345 @@ fn spans(line: &str) -> (Vec<(&str, &str)>, String) {
     }
     plain.push_str(rest);
     (quoted, plain)
+}
+
+// The files that a plan mentions.
+//
+// Names with a slash are just as often routes, media types, branches or packages. A name that is
+// not a path of this project is skipped instead of reported as missing, because a planner could
+// not fix it.
+
+/// A path in the text of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Cited {
+    /// The line, counted from 1.
+    line: usize,
+    /// The path without the position in the file.
+    path: String,
+    /// True if `(new)` follows the path.
+    new: bool,
+}
+
+/// All paths between backticks, and paths with a line number outside backticks.
+fn cited_paths(text: &str, exists: impl Fn(&str) -> bool) -> Vec<Cited> {
+    let mut found = Vec::new();
+    for (line, words) in prose(text) {
+        let (quoted, plain) = spans(words);
+        for (inside, behind) in quoted {
+            let (inner, marked_inside) = match inside.split_once(" (new") {
+                Some((path, _)) => (path.trim(), true),
+                None => (inside, false),
+            };
+            let path = without_place(inner);
+            if is_path(path, &exists) {
+                let new = marked_inside || says_new(behind);
+                found.push(Cited { line, path: path.to_owned(), new });
+            }
+        }
+        let mut words = plain.split_whitespace().peekable();
+        while let Some(word) = words.next() {
+            let word = word.trim_matches(['(', ')', '[', ']', ',', ';', '.', '*', '_', '"', '\'']);
+            let path = without_place(word);
+            if path.len() < word.len() && is_path(path, &exists) {
+                let new = words.peek().is_some_and(|next| says_new(next));
+                found.push(Cited { line, path: path.to_owned(), new });
+            }
+        }
+    }
+    found
+}
+
+/// True for a path that the plan creates, and for a path inside a folder that it creates.
+fn is_new(cited: &[Cited], path: &str) -> bool {
+    let plain = |path: &str| path.trim_start_matches("./").trim_end_matches('/').to_owned();
+    let path = plain(path);
+    cited.iter().filter(|one| one.new).any(|one| {
+        let new = plain(&one.path);
+        path == new || path.strip_prefix(&new).is_some_and(|rest| rest.starts_with('/'))
+    })
+}
+
+/// Removes the position from `src/a.rs:12`, `src/a.rs:12-20`, `src/a.rs:12:3` and `src/a.rs#L12`.
+fn without_place(word: &str) -> &str {
+    let is_place = |rest: &str| {
+        let rest = rest.trim_start_matches('L');
+        rest.starts_with(|letter: char| letter.is_ascii_digit())
+            && rest.chars().all(|letter| letter.is_ascii_digit() || "-:,L".contains(letter))
+    };
+    let at = word.find([':', '#']).filter(|at| is_place(&word[at + 1..]));
+    at.map_or(word, |at| &word[..at])
+}
+
+fn says_new(behind: &str) -> bool {
+    let behind = behind.trim_start_matches(['*', '_', ' ']);
+    behind.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("(new"))
+}
+
+/// File extensions that make a name without a slash a file.
+const ENDINGS: [&str; 44] = [
+    "c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "env", "ex", "exs", "go", "gradle", "h",
+    "hpp", "html", "ini", "ipynb", "java", "js", "json", "jsonl", "jsx", "kt", "lock", "lua", "md",
+    "mjs", "php", "proto", "py", "rb", "rs", "scss", "sh", "sql", "svelte", "swift", "toml", "ts",
+    "tsx", "txt", "vue", "yaml",
+];
+
+fn is_path(word: &str, exists: impl Fn(&str) -> bool) -> bool {
+    let is_letter = |letter: char| letter.is_alphanumeric() || "._-/@+ ".contains(letter);
+    let holds = !word.is_empty()
+        && !word.starts_with(['-', '@', '+', ' '])
+        && word.chars().all(is_letter)
+        && word.chars().any(char::is_alphanumeric)
+        && !word.contains("//")
+        && !is_command(word);
+    if !holds {
+        return false;
+    }
+    let relative = word.trim_start_matches("./");
+    let Some((first, _)) = relative.split_once('/') else {
+        return has_ending(relative);
+    };
+    // `github.com/x`, `origin/main`, `application/json`, `/api/users`: decide by the first part.
+    let name = word.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let is_host = !first.starts_with('.') && first.contains('.');
+    match first {
+        "" => has_ending(name),
+        _ if is_host => exists(first),
+        _ => has_ending(name) || exists(first),
+    }
+}
+
+/// `docs/x y.md` is a path; `npm run x/y.ts` and `./x y/z.md` are a program with arguments.
+fn is_command(word: &str) -> bool {
+    let first = word.split_once(' ').map(|(first, _)| first);
+    first.is_some_and(|first| first.starts_with("./") || !first.contains('/'))
+}
+
+fn has_ending(name: &str) -> bool {
+    let ending =
+        name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, ending)| ending);
+    ending.is_some_and(|ending| ENDINGS.contains(&ending.to_ascii_lowercase().as_str()))
+}
+
+// The five sections of a plan, under the headings that the planner is told to write.
+//
+// Letter case and level do not matter. A section counts only if it has text.
+
+/// The heading of each section, and what belongs below it.
+const SECTIONS: [(&str, &str); 5] = [
+    ("Requirements summary", "the goal and what is out of scope"),
+    ("Acceptance criteria", "sentences that are true or false"),
+    ("Steps", "each with its file and the change"),
+    ("Risks", "the risks, each with its countermeasure"),
+    ("Verification", "the commands that prove the whole, and their output"),
+];
+
+/// The sections that are missing or have no text.
+fn missing_sections(text: &str) -> Vec<Failed> {
+    let headings: Vec<(usize, usize, &str)> = prose(text)
+        .filter_map(|(line, text)| heading(text).map(|(level, name)| (line, level, name)))
+        .collect();
+    let block = plan::block(text).map_or(usize::MAX, |block| block.line);
+    let has_text = |(line, level, _): &(usize, usize, &str)| {
+        let next = headings.iter().find(|(next, other, _)| next > line && other <= level);
+        let last = next.map_or(usize::MAX, |(next, ..)| *next).min(block);
+        text.lines()
+            .enumerate()
+            .skip(*line)
+            .take_while(|(at, _)| at + 1 < last)
+            .any(|(_, text)| heading(text).is_none() && text.chars().any(char::is_alphanumeric))
+    };
+    let lacks = |(name, about): &(&str, &str)| {
+        let mut of_it = headings.iter().filter(|(.., other)| other.eq_ignore_ascii_case(name));
+        match of_it.clone().next() {
+            None => Some(Failed::whole(format!(
+                "The section `{name}` is missing: write `## {name}` and below it {about}."
+            ))),
+            Some(_) if of_it.any(has_text) => None,
+            Some((line, ..)) => {
+                Some(Failed::at(*line, format!("the section `{name}` is empty; write {about}")))
+            }
+        }
+    };
+    SECTIONS.iter().filter_map(lacks).collect()
+}
+
+/// `## Risks` as its level and its words.
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let name = line.trim_start_matches('#');
+    let level = line.len() - name.len();
+    let is_heading = (1..=6).contains(&level) && name.starts_with([' ', '\t']);
+    is_heading.then(|| (level, name.trim().trim_end_matches([':', '#']).trim_end()))
+}
+
+// Words that promise something nobody can check.
+//
+// Such a word is acceptable if its line gives a number or names the command that proves it. Text
+// between backticks is a name, not a promise; a title and a quotation are the user's own words.
+
+/// The words. A star matches any ending.
+const WORDS: [&str; 27] = [
+    "improve*",
+    "improving",
+    "improvement*",
+    "optimi*",
+    "enhanc*",
+    "better",
+    "faster",
+    "cleaner",
+    "nicer",
+    "properly",
+    "appropriate*",
+    "adequate*",
+    "reasonabl*",
+    "sensibl*",
+    "robust*",
+    "efficient*",
+    "seamless*",
+    "user-friendly",
+    "intuitive*",
+    "various",
+    "somehow",
+    "etc",
+    "tbd",
+    "tbc",
+    "todo",
+    "fixme",
+    "gracefully",
+];
+
+const PHRASES: [&str; 10] = [
+    "as needed",
+    "as necessary",
+    "as required",
+    "if needed",
+    "if necessary",
+    "where needed",
+    "where necessary",
+    "and so on",
+    "to be decided",
+    "to be determined",
+];
+
+/// The numbers of the lines with such a word, and the word.
+fn vague_lines(text: &str) -> Vec<(usize, String)> {
+    let is_title = |line: &str| line.starts_with("# ");
+    prose(text)
+        .filter(|(_, line)| !is_title(line))
+        .filter_map(|(at, line)| vague_word(line).map(|word| (at, word)))
+        .collect()
+}
+
+/// The first such word, unless the line has a number or a command.
+fn vague_word(line: &str) -> Option<String> {
+    let (quoted, plain) = spans(line);
+    let plain = plain.to_lowercase();
+    let found = vague_in(&plain)?;
+    let has_command = quoted.iter().any(|(inside, _)| runs_something(inside));
+    (!has_command && !has_number(&plain)).then_some(found)
+}
+
+fn vague_in(plain: &str) -> Option<String> {
+    let words = || plain.split(|letter: char| !(letter.is_alphanumeric() || letter == '-'));
+    let is = |word: &str, known: &str| match known.strip_suffix('*') {
+        Some(start) => word.starts_with(start),
+        None => word == known,
+    };
+    let word = words().find(|word| WORDS.iter().any(|known| is(word, known)));
+    let together = words().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    let padded = format!(" {together} ");
+    let phrase = PHRASES.iter().find(|phrase| padded.contains(&format!(" {phrase} ")));
+    word.map(str::to_owned).or_else(|| phrase.map(|phrase| (*phrase).to_owned()))
+}
+
+/// True for a number that measures something: not a list mark, and not the number of a step or a
+/// task.
+fn has_number(plain: &str) -> bool {
+    let mut before = "";
+    for (at, word) in plain.trim_start_matches(['#', ' ', '-', '*']).split_whitespace().enumerate()
+    {
+        let bare = word.trim_matches(|letter: char| !letter.is_alphanumeric());
+        let is_mark = at == 0 && (word.ends_with('.') || word.ends_with(')'));
+        let is_counted = ["step", "phase", "task", "part", "section", "no"].contains(&before);
+        let starts = bare.starts_with(|letter: char| letter.is_ascii_digit());
+        if starts && !is_mark && !is_counted {
+            return true;
+        }
+        before = word.trim_matches(|letter: char| !letter.is_alphanumeric());
+    }
+    false
+}
+
+/// True for a program with arguments.
+fn runs_something(inside: &str) -> bool {
+    let program = inside.split_whitespace().next().unwrap_or_default();
+    inside.split_whitespace().count() > 1
+        && program.starts_with(|letter: char| letter.is_ascii_lowercase() || "./".contains(letter))
+}
+
+#[cfg(test)]
+mod sections_tests {
+    use super::*;
+
+    /// Compares the sections that a plan lacks, by the first word of their headings.
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let said: Vec<String> = missing_sections(text).iter().map(Failed::to_string).collect();
+        assert_eq!(said.len(), expected.len(), "{text}\n{said:#?}");
+        for (said, words) in said.iter().zip(expected) {
+            assert!(said.contains(words), "{said} has not {words}");
+        }
+    }
+
+    /// A plan with these headings, each with a sentence below it.
+    fn plan(headings: &[&str]) -> String {
+        let below =
+            headings.iter().map(|heading| format!("{heading}\n\nThe form posts to /login.\n\n"));
+        format!("# The plan of all steps\n\n{}", below.collect::<String>())
+    }
+
+    #[test]
+    fn each_section_that_is_missing_is_named() {
+        let whole = SECTIONS.map(|(name, _)| format!("## {name}"));
+        let whole = whole.each_ref().map(String::as_str);
+        check(&plan(&whole), &[]);
+        for (at, name) in whole.iter().enumerate() {
+            let without: Vec<&str> = whole.iter().copied().filter(|one| one != name).collect();
+            check(&plan(&without), &[&format!("`{}` is missing", &whole[at][3..])]);
+        }
+        check(
+            "Do it.",
+            &["Requirements summary", "Acceptance criteria", "Steps", "Risks", "Verification"],
+        );
+    }
+
+    #[test]
+    fn letter_case_and_level_of_a_heading_do_not_matter() {
+        let headings =
+            ["# REQUIREMENTS SUMMARY", "### Acceptance Criteria", "## steps ##", "# Risks:"];
+        check(&plan(&headings), &["Verification"]);
+        check(&plan(&["## Overview", "## Steps of the work", "#Risks"]), &[""; 5]);
+    }
+
+    #[test]
+    fn a_section_without_text_is_empty() {
+        let with = |risks: &str| {
+            let four = "## Requirements summary\na b\n## Acceptance criteria\na b\n## Steps\na b\n";
+            format!("{four}## Risks\n{risks}\n## Verification\n\nnpm test\n")
+        };
+        check(&with("A restart forgets the counts."), &[]);
+        check(&with("### Of the form\n\n- it is slow"), &[]);
+        check(&with("```sh\nnpm test\n```"), &[]);
+        for nothing in ["", "- [ ] ", "...", "---", "### Of the form", "\u{200b}"] {
+            check(&with(nothing), &["line 7: the section `Risks` is empty"]);
+        }
+    }
+
+    #[test]
+    fn neither_a_quoted_heading_nor_the_block_is_a_section() {
+        let text = "## Requirements summary\na b\n## Acceptance criteria\na b\n## Steps\na b\n\
+                    ```markdown\n## Risks\na b\n```\n## Verification\n\n```json ralph-plan\n{}\n```\n";
+        check(text, &["`Risks` is missing", "the section `Verification` is empty"]);
+    }
 }
 
 #[cfg(test)]

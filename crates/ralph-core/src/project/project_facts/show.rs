@@ -1,7 +1,7 @@
 //! Shows the repository's own text: quoted, on one line, and without control characters.
 
 use crate::text::truncate::bounded;
-use crate::text::{redact, sanitize};
+use crate::text::{sanitize, secrets};
 
 /// Length limit of a name or a value, in UTF-16 units.
 const LONGEST: usize = 120;
@@ -18,7 +18,7 @@ pub fn quoted(text: &str) -> String {
     // Reads no more than could be shown.
     let head: String = text.chars().take(4 * LONGEST).collect();
     let mut shown = String::with_capacity(head.len() + 2);
-    for letter in redact::by_shape(sanitize::plain(&head).trim()).chars() {
+    for letter in secrets::by_shape(sanitize::plain(&head).trim()).chars() {
         match letter {
             '"' | '\\' => shown.extend(['\\', letter]),
             '\n' => shown.push_str("\\n"),
@@ -33,7 +33,7 @@ pub fn quoted(text: &str) -> String {
 /// cut, because the cut may make a token too short to be recognised.
 pub fn short(text: &str, most: usize) -> String {
     let head: String = text.chars().take(4 * LONGEST).collect();
-    bounded(redact::by_shape(&sanitize::plain(&head)).trim(), most)
+    bounded(secrets::by_shape(&sanitize::plain(&head)).trim(), most)
 }
 
 /// Joins quoted texts with commas: at most `most`, then how many more there are.

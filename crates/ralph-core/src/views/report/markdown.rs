@@ -4,7 +4,7 @@
 //! refer to another pull request. The place of the project is left out, since other people read a
 //! pull request.
 
-use super::history::{FromWhen, Worth};
+use super::journal::{FromWhen, Worth};
 use super::words::{self, LONG, SHORT, counted};
 use super::{Evidence, Report, ReportRound, ReportStep, Rounds, Tone, Trouble};
 use crate::tasks::graph::draw;

@@ -1,13 +1,12 @@
 //! Builds the report of a loop or of consensus planning from its state and its journal.
 
-use super::history::Worth;
-use super::line::ReportLine;
+use super::journal::{self, ReportLine, Worth};
+use super::of_refinement;
 use super::words::{self, LONG, SHORT, counted, grouped, lasted, rounded, share};
 use super::{
     Changes, Evidence, FindingShown, Gauge, Report, ReportOutcome, Rounds, TaskShown, Tone,
     VersionSeen,
 };
-use super::{history, of_refinement, spent, timeline, trouble};
 use crate::evidence::observed;
 use crate::evidence::receipt::ReceiptStatus;
 use crate::evidence::review;
@@ -74,8 +73,8 @@ pub fn of_loop(seen: &LoopSeen<'_>) -> Report {
     let LoopSeen { state, lines, now, .. } = seen;
     let until = state.ending.as_ref().map_or(*now, |ending| ending.at);
     let began = state.started_at.unwrap_or(state.created_at);
-    let spent = spent::of(lines, began);
-    let (timeline, n_left_out) = timeline::of(lines, &spent);
+    let spent = journal::spent_by_turn(lines, began);
+    let (timeline, n_left_out) = journal::timeline(lines, &spent);
     let standings = seen.standings();
     let (tasks, n_tasks_left_out) = tasks(&state.task_graph, until);
     let goal = state.ralplan().filter(|plan| !plan.task.is_empty());
@@ -93,14 +92,14 @@ pub fn of_loop(seen: &LoopSeen<'_>) -> Report {
         notes: notes(seen),
         next: words::line(&seen.next, LONG),
         rounds: rounds(seen),
-        history: history::of(state, lines, &standings),
+        history: journal::history(state, lines, &standings),
         tasks,
         n_tasks_left_out,
         spent,
         tokens: tokens(state),
         timeline,
         n_left_out,
-        trouble: trouble::of(state, lines, seen.n_unreadable, until),
+        trouble: journal::trouble(state, lines, seen.n_unreadable, until),
         made_at: state.ending.is_none().then_some(*now),
     }
 }

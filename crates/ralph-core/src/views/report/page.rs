@@ -3,9 +3,8 @@
 //! Its policy forbids the browser to fetch anything, so no text on the page can cause a request.
 //! The page follows the system's light or dark scheme and never shows a fact by colour alone.
 
-use super::history::{Cell, FromWhen, Worth};
+use super::journal::{Cell, FromWhen, Spent, Worth};
 use super::of_loop::moment;
-use super::spent::Spent;
 use super::words::{self, counted, grouped, lasted, rounded, share};
 use super::{
     Changes, Evidence, FindingShown, Gauge, Report, ReportRound, ReportStep, ReportTurn, TaskShown,

@@ -1,7 +1,6 @@
 //! Reports of loops and refinements, from states and journals made here.
 
-use super::history::{FromWhen, Worth};
-use super::line::{LineRecord, ReportLine};
+use super::journal::{FromWhen, LineRecord, ReportLine, Worth};
 use super::*;
 use crate::evidence::observed;
 use crate::evidence::receipt::{Proof, ReceiptStatus};

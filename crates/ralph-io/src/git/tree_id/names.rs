@@ -8,7 +8,7 @@ use crate::git;
 use crate::git::litter::is_litter;
 use crate::git::scratch::Scratch;
 use anyhow::{Context, Result};
-use ralph_core::protocol::sandbox::litter::is_name;
+use ralph_core::protocol::sandbox::is_litter_name;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -138,7 +138,7 @@ fn take(top: &Path, below: &[u8], listed: &[u8], names: &mut Names, depth: usize
 /// True for an untracked file that a killed client left.
 fn is_left_over(top: &Path, below: &[u8], line: &[u8], name: &[u8]) -> bool {
     // Compares the name before it is copied: there may be a million.
-    line.starts_with(b"?") && is_name(name) && is_litter(top, &[below, name].concat())
+    line.starts_with(b"?") && is_litter_name(name) && is_litter(top, &[below, name].concat())
 }
 
 /// Parses `? name`, `? folder/` or `H 100644 <object> 0<tab>name` into the name and whether it is a

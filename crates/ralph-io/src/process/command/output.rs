@@ -6,8 +6,8 @@
 use super::keep::{HALF, Keep, Ring};
 use super::wire::CommandRequest;
 use ralph_core::evidence::tests_run::{FailureScanner, Failures};
-use ralph_core::text::redact::Redactor;
 use ralph_core::text::sanitize;
+use ralph_core::text::secrets::Redactor;
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -4,8 +4,8 @@
 
 use crate::project::trusted_read;
 use anyhow::{Context, Result};
-use ralph_core::text::redact::Redactor;
 use ralph_core::text::secrets;
+use ralph_core::text::secrets::Redactor;
 use rustix::fs::OFlags;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::Write;

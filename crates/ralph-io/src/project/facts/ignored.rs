@@ -6,7 +6,7 @@
 
 use crate::git::repository::{self, Repository};
 use crate::project::confined;
-use ralph_core::text::gitignore::IgnoreRules;
+use ralph_core::text::globs::IgnoreRules;
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;

@@ -3,7 +3,7 @@
 use crate::command::exit::Exit;
 use crate::command::screen;
 use anyhow::Result;
-use ralph_core::protocol::sandbox::left_running;
+use ralph_core::protocol::sandbox;
 use ralph_io::process;
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub(in crate::cli) struct Args {
 pub(super) fn run(args: &Args) -> Result<Exit> {
     let number = |folder: &PathBuf| folder.file_name()?.to_str()?.parse().ok();
     let before: Vec<u32> = args.before.iter().filter_map(number).collect();
-    if let Some(report) = left_running::report(&process::left_running::names(&before)) {
+    if let Some(report) = sandbox::left_running_report(&process::left_running::names(&before)) {
         screen::print(&report)?;
     }
     Ok(Exit::Done)

@@ -1,7 +1,7 @@
 //! The page's data: loops as last read, which one is selected, and what is asked.
 
 use jiff::Timestamp;
-use ralph_core::transcript::activity::Doing;
+use ralph_core::transcript::row::Doing;
 
 #[derive(Debug, Clone)]
 pub(super) struct Model {

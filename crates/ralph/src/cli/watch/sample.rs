@@ -4,7 +4,7 @@ use super::model::{
     Bar, Criterion, DecisionLine, InputMode, Model, SignalView, TextTone, Time, WatchedLoop,
 };
 use jiff::Timestamp;
-use ralph_core::transcript::activity::Doing;
+use ralph_core::transcript::row::Doing;
 
 pub(super) fn at(time: &str) -> Timestamp {
     format!("2026-01-31T{time}Z").parse().unwrap()

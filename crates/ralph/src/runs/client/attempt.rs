@@ -5,8 +5,8 @@ use super::{ClientRound, Sum, sandbox};
 use crate::command::exit::{Exit, refused};
 use crate::runs::display::RoundDisplay;
 use anyhow::Result;
-use ralph_core::protocol::plugins::ListedPlugins;
-use ralph_core::protocol::sandbox::attempts;
+use ralph_core::protocol::loaded::ListedPlugins;
+use ralph_core::protocol::sandbox::is_prevented;
 use ralph_core::stop::rounds::{self, Policy, Showed};
 use ralph_core::transcript::stream::{self, Account, Lines, StreamEvent};
 use ralph_io::client::SANDBOXED;
@@ -104,7 +104,7 @@ impl Attempt<'_> {
 /// What the sandbox has prevented, each once.
 fn prevented(account: &Account, hidden: &[String]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for line in account.prevented().iter().filter(|line| attempts::is_prevented(line, hidden)) {
+    for line in account.prevented().iter().filter(|line| is_prevented(line, hidden)) {
         if !found.contains(line) {
             found.push(line.clone());
         }

@@ -4,7 +4,7 @@
 use super::{ClientRound, sandbox};
 use crate::command::exit::{Exit, refused};
 use anyhow::Result;
-use ralph_core::protocol::plugins::MODS_OFF;
+use ralph_core::protocol::loaded::MODS_OFF;
 use ralph_core::protocol::sandbox::settings;
 use ralph_io::{client as claude, store::atomic};
 use std::ffi::OsString;

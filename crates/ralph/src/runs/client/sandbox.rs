@@ -8,7 +8,7 @@ use ralph_core::project::bounds::{Bounds, BoundsInput, GitFolders, is_below};
 use ralph_core::project::settings::SandboxSettings;
 use ralph_core::protocol::sandbox::widening::WithinBounds;
 use ralph_core::protocol::sandbox::{self, SandboxReach};
-use ralph_io::client::project_files::{self, WideningFile};
+use ralph_io::client::plugins::{self, WideningFile};
 use ralph_io::client::{self, given};
 use ralph_io::git::{hooks_folder, repository, tree};
 use ralph_io::process::programs;
@@ -80,7 +80,7 @@ pub(crate) fn widening(folder: &Path, reach: &SandboxReach) -> Vec<WideningFile>
     let executables = programs::running().ok();
     let executables = executables.as_deref().and_then(Path::parent).unwrap_or(Path::new("/"));
     let executables = executables.to_string_lossy();
-    project_files::widening(folder, &WithinBounds { reach, executables: &executables })
+    plugins::widening(folder, &WithinBounds { reach, executables: &executables })
 }
 
 /// Refuses a client that would read such a file in this folder, unless the user trusts it.
@@ -103,7 +103,7 @@ pub(crate) fn refuse_widening(home: &Home, folder: &Path, reach: &SandboxReach) 
 /// # Errors
 /// If there is one.
 pub(crate) fn refuse_agents(folder: &Path) -> Result<()> {
-    let Some(why) = project_files::foreign_agent(folder) else { return Ok(()) };
+    let Some(why) = plugins::foreign_agent(folder) else { return Ok(()) };
     Err(refused(Exit::No, visible(&format!("{why}; no client was started"))))
 }
 

@@ -4,7 +4,7 @@ use crate::command::context_dir::Here;
 use crate::runs::client::sandbox;
 use ralph_core::evidence::review::prompt::ReviewerTools;
 use ralph_core::protocol::sandbox::SandboxReach;
-use ralph_core::protocol::sandbox::unavailable::Unavailable;
+use ralph_core::protocol::sandbox::Unavailable;
 use ralph_core::state::Bounds;
 use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::git::repository;

@@ -264,7 +264,7 @@ fn record_path(ralph_home: &Path) -> PathBuf {
 #[cfg(test)]
 mod shipped_tests {
     use super::*;
-    use ralph_core::protocol::agents;
+    use ralph_core::protocol::loaded;
     use ralph_core::protocol::registration::{Location, skill_front_matter};
     use std::path::Path;
 
@@ -311,7 +311,7 @@ mod shipped_tests {
         for file in SHIPPED.iter().filter(|file| file.path.starts_with("agents/")) {
             let name = Path::new(file.path).file_stem().unwrap().to_str().unwrap();
             assert!(
-                agents::is_shipped(name) && agents::replaces(file.text, "").is_none(),
+                loaded::is_shipped(name) && loaded::replaces(file.text, "").is_none(),
                 "{name}"
             );
         }
