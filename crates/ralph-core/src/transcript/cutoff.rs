@@ -35,7 +35,7 @@ pub fn holds(rows: &[u8], text: &str) -> bool {
 }
 
 /// The mark of a row about the queue of typed input.
-pub const QUEUE_ROW: &[u8] = b"queue-operation";
+const QUEUE_ROW: &[u8] = b"queue-operation";
 
 /// False if none of the rows is about the queue of typed input, as at nearly every stop; one pass.
 pub fn may_hold_queue_rows(text: &[u8]) -> bool {

@@ -53,11 +53,9 @@ impl TranscriptRow {
     }
 }
 
-/// The lines of a transcript, or of its end. `split` would look at each byte of many.
+/// The lines of a transcript, or of its end.
 pub fn lines(text: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
-    let ends = memchr::memchr_iter(b'\n', text).chain([text.len()]);
-    let line = |begin: &mut usize, end| Some(&text[std::mem::replace(begin, end + 1)..end]);
-    ends.scan(0, line).collect::<Vec<_>>().into_iter()
+    text.split(|byte| *byte == b'\n')
 }
 
 // Detects tool calls of the main conversation in transcript rows.

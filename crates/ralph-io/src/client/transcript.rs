@@ -46,26 +46,9 @@ pub fn command_waits(path: &Path, from: u64, scheduled: &[String]) -> bool {
 }
 
 /// True if the end of the transcript, at `from` or later, has rows about the queue of typed input.
-/// Reads in small pieces, since the hooks of each tool call and each stop of a loop
-/// ask this. A transcript that is shorter by now was written anew, and counts from its beginning.
+/// A transcript that is shorter by now was written anew, and counts from its beginning.
 pub fn may_hold_queue_rows(path: &Path, from: u64) -> bool {
-    let look = || -> io::Result<bool> {
-        let Some(mut file) = open(path)? else { return Ok(false) };
-        let length = file.metadata()?.len();
-        let from = if from > length { 0 } else { from };
-        let from = from.max(length.saturating_sub(TAIL));
-        let (mut found, mut window) = (false, Vec::with_capacity(PIECE + cutoff::QUEUE_ROW.len()));
-        each_piece(&mut file, from, TAIL, |piece| {
-            // The mark may begin in the piece before.
-            let kept = window.len().saturating_sub(cutoff::QUEUE_ROW.len());
-            window.drain(..kept);
-            window.extend_from_slice(piece);
-            found = cutoff::may_hold_queue_rows(&window);
-            !found
-        })?;
-        Ok(found)
-    };
-    look().unwrap_or_default()
+    cutoff::may_hold_queue_rows(&read_end(path, from, TAIL).unwrap_or_default())
 }
 
 /// The requests that the user typed at or after `since`, and that the client holds back until the
@@ -135,7 +118,7 @@ pub fn client_version(path: &Path) -> Option<ClientVersion> {
 /// True if the main conversation has called a tool at this time or later.
 pub fn worked_since(path: &Path, at: Timestamp) -> bool {
     for length in [TAIL, LONG_TAIL] {
-        let tail = read_tail(path, length).unwrap_or_default();
+        let tail = read_end(path, 0, length).unwrap_or_default();
         let lines = || row::lines(&tail);
         if row::since(at, lines()) {
             return true;
@@ -151,7 +134,7 @@ pub fn worked_since(path: &Path, at: Timestamp) -> bool {
 /// The last tool that the main conversation called, if the last rows show it.
 pub fn doing(path: &Path) -> Option<Doing> {
     [TAIL, LONG_TAIL].into_iter().find_map(|length| {
-        let tail = read_tail(path, length).ok()?;
+        let tail = read_end(path, 0, length).ok()?;
         row::doing(row::lines(&tail))
     })
 }
@@ -269,18 +252,17 @@ fn rows(tail: &[u8]) -> impl DoubleEndedIterator<Item = TranscriptRow> {
 
 /// The last rows of the file; empty if it cannot be read.
 fn tail(path: &Path) -> Vec<u8> {
-    read_tail(path, TAIL).unwrap_or_default()
+    read_end(path, 0, TAIL).unwrap_or_default()
 }
 
-fn read_tail(path: &Path, length: u64) -> io::Result<Vec<u8>> {
+/// At most so many bytes from the end of the file, and none before `from` unless the file is shorter.
+fn read_end(path: &Path, from: u64, most: u64) -> io::Result<Vec<u8>> {
     let Some(mut file) = open(path)? else { return Ok(Vec::new()) };
-    let whole = file.metadata()?.len();
-    let begin = whole.saturating_sub(length);
-    file.seek(SeekFrom::Start(begin))?;
-    // Reserve the known size: growing the vector would cost a dozen reads and as many moves at
-    // every stop.
-    let mut bytes = Vec::with_capacity(usize::try_from(whole - begin).unwrap_or(0) + 1);
-    file.take(length).read_to_end(&mut bytes)?;
+    let length = file.metadata()?.len();
+    let from = if from > length { 0 } else { from };
+    file.seek(SeekFrom::Start(from.max(length.saturating_sub(most))))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
