@@ -106,18 +106,8 @@ fn parse_payload(mut source: impl Read, appetite: Appetite) -> Result<Payload> {
         source.by_ref().take(room).read_to_end(bytes).context("could not read standard input")
     };
     let within = appetite.per_string;
-    // On the heap, because a large stack frame costs page faults even on paths that never read. In
-    // few steps: what a step reserves is there when it is used, and what the step before used is copied.
     let mut bytes = Vec::new();
-    let mut room = 0;
-    for step in [4 << 10, PIECE, within] {
-        if bytes.len() < room {
-            break;
-        }
-        room = step.min(within);
-        bytes.reserve_exact(room - bytes.len());
-        fill(&mut bytes, room)?;
-    }
+    fill(&mut bytes, within)?;
     // Most payloads are shorter than the longest string that is kept.
     let is_whole = bytes.len() < within;
     let squeezed = if is_whole && !may_have_surrogates(&bytes) {
