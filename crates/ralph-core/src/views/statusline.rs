@@ -18,20 +18,8 @@ const LONGEST: usize = 40;
 pub struct StatuslinePart {
     /// The text, without characters that act on a terminal.
     pub text: String,
-    pub tone: Tone,
-}
-
-/// The rating of a part, for terminals with colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
-    /// All is well.
-    Good,
-    /// Waiting for the user, or soon will be.
-    Waits,
-    /// Something went wrong.
-    Wrong,
-    /// Neutral information.
-    Plain,
+    /// The rating, for terminals with colour: `Look` if the user is waited for, or soon will be.
+    pub tone: EndingTone,
 }
 
 /// The parts of the line; the first has our name.
@@ -43,17 +31,17 @@ pub fn parts(state: &LoopState, now: Timestamp) -> Vec<StatuslinePart> {
         }
     };
     if let Some(blocked) = &state.blocked {
-        add(format!("needs you: {}", short(&blocked.what)), Tone::Waits);
+        add(format!("needs you: {}", short(&blocked.what)), EndingTone::Look);
     }
     let tasks = graph::digest(&state.task_graph, now);
-    add(of("tasks", tasks.summary.done, tasks.summary.total), Tone::Plain);
+    add(of("tasks", tasks.summary.done, tasks.summary.total), EndingTone::Quiet);
     let (text, tone) = criteria(&state.acceptance_criteria);
     add(text, tone);
     if state.ending.is_some() {
         return parts;
     }
-    add(state.observing.clone(), Tone::Plain);
-    add(task(&tasks), Tone::Plain);
+    add(state.observing.clone(), EndingTone::Quiet);
+    add(task(&tasks), EndingTone::Quiet);
     if state.started_at.is_some() {
         let used = state.worked_seconds(now) / 60;
         let most = state.limits.max_minutes;
@@ -64,11 +52,11 @@ pub fn parts(state: &LoopState, now: Timestamp) -> Vec<StatuslinePart> {
             add(format!("{} of {}", rounded(used), tokens(most)), near(used, most));
         }
         (0, None) => {}
-        (used, None) => add(tokens(used), Tone::Plain),
+        (used, None) => add(tokens(used), EndingTone::Quiet),
     }
     let (cost, most) = (state.usage.cost, state.limits.max_cost);
     let is_near = most.is_some_and(|most| cost * 10.0 >= most * 9.0);
-    add(used_dollars(cost, most), if is_near { Tone::Waits } else { Tone::Plain });
+    add(used_dollars(cost, most), if is_near { EndingTone::Look } else { EndingTone::Quiet });
     parts
 }
 
@@ -87,22 +75,16 @@ fn head(state: &LoopState, now: Timestamp) -> StatuslinePart {
     };
     let (text, tone) = match (&state.phase, state.ending.as_ref().map(|ending| &ending.kind)) {
         (_, Some(kind)) => {
-            let tone = match kind.tone() {
-                EndingTone::Good => Tone::Good,
-                EndingTone::Look => Tone::Waits,
-                EndingTone::Quiet => Tone::Plain,
-                EndingTone::Wrong => Tone::Wrong,
-            };
-            (format!("Ralph ended: {}{}", phrases::ended(kind), ago(state, now)), tone)
+            (format!("Ralph ended: {}{}", phrases::ended(kind), ago(state, now)), kind.tone())
         }
-        _ if state.awaits_decision() => ("Ralph planning: you decide".to_owned(), Tone::Waits),
+        _ if state.awaits_decision() => ("Ralph planning: you decide".to_owned(), EndingTone::Look),
         (Phase::Paused, None) => {
             let cause = state.pause.as_ref().map(|pause| &pause.cause);
             let cause = cause.map(phrases::paused).unwrap_or_default();
-            (format!("Ralph{what} paused{cause} at {position}"), Tone::Waits)
+            (format!("Ralph{what} paused{cause} at {position}"), EndingTone::Look)
         }
-        (Phase::Implementation, None) => (format!("Ralph{what} {position}"), Tone::Good),
-        (phase, None) => (format!("Ralph{what} {phase} {position}"), Tone::Good),
+        (Phase::Implementation, None) => (format!("Ralph{what} {position}"), EndingTone::Good),
+        (phase, None) => (format!("Ralph{what} {phase} {position}"), EndingTone::Good),
     };
     StatuslinePart { text: sanitize::visible(&text).into_owned(), tone }
 }
@@ -118,7 +100,7 @@ fn of(what: &str, done: usize, total: usize) -> String {
 }
 
 /// The criteria that held in their last run or review.
-fn criteria(all: &[Criterion]) -> (String, Tone) {
+fn criteria(all: &[Criterion]) -> (String, EndingTone) {
     let held = all.iter().filter(|one| one.verified && one.receipt.is_some());
     let (reviewed, proven): (Vec<_>, Vec<_>) = held.partition(|one| one.review.is_some());
     let all_hold = reviewed.len() + proven.len() == all.len();
@@ -127,7 +109,7 @@ fn criteria(all: &[Criterion]) -> (String, Tone) {
         0 => text,
         n => format!("{text}, {n} reviewed"),
     };
-    (text, if all_hold { Tone::Good } else { Tone::Plain })
+    (text, if all_hold { EndingTone::Good } else { EndingTone::Quiet })
 }
 
 /// The first claimed task, and the number of the others.
@@ -141,9 +123,9 @@ fn task(tasks: &TaskDigest) -> String {
 }
 
 /// A limit needs attention from nine tenths on.
-fn near(used: u64, most: u64) -> Tone {
+fn near(used: u64, most: u64) -> EndingTone {
     let is_near = used.saturating_mul(10) >= most.saturating_mul(9);
-    if is_near { Tone::Waits } else { Tone::Plain }
+    if is_near { EndingTone::Look } else { EndingTone::Quiet }
 }
 
 fn short(text: &str) -> String {
@@ -245,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_bound_that_is_near_is_told_from_one_that_is_not() {
-        assert_eq!((near(89, 100), near(90, 100)), (Tone::Plain, Tone::Waits));
+        assert_eq!((near(89, 100), near(90, 100)), (EndingTone::Quiet, EndingTone::Look));
         let state = json!({"phase": "implementation", "usage": {"tokens": {"input": 1_250_000}}});
         check(state, "Ralph 0/25 | 1.2 M tokens");
         let mut state =

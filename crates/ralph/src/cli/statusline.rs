@@ -10,8 +10,8 @@ use crate::command::screen::{self, Colour};
 use crate::command::select_loop::SHOWN_FOR;
 use anyhow::Result;
 use jiff::Timestamp;
-use ralph_core::state::LoopState;
-use ralph_core::views::statusline::{self, StatuslinePart, Tone};
+use ralph_core::state::{EndingTone, LoopState};
+use ralph_core::views::statusline::{self, StatuslinePart};
 use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::store::home::Home;
 use ralph_io::{client::given, client::status_line, process::clock, store::lifecycle};
@@ -79,7 +79,7 @@ fn ours(given: &str) -> String {
         Ok(None) => String::new(),
         Err(_) => shown(&StatuslinePart {
             text: "Ralph: the loop's state cannot be read, `ralph doctor` says why".to_owned(),
-            tone: Tone::Wrong,
+            tone: EndingTone::Wrong,
         }),
     }
 }
@@ -103,10 +103,10 @@ fn look(given: &Given, now: Timestamp) -> Result<Option<LoopState>> {
 /// Coloured although standard output is no terminal: the client shows it in one.
 fn shown(part: &StatuslinePart) -> String {
     let colour = match part.tone {
-        Tone::Good => Some(Colour::Green),
-        Tone::Waits => Some(Colour::Yellow),
-        Tone::Wrong => Some(Colour::Red),
-        Tone::Plain => None,
+        EndingTone::Good => Some(Colour::Green),
+        EndingTone::Look => Some(Colour::Yellow),
+        EndingTone::Wrong => Some(Colour::Red),
+        EndingTone::Quiet => None,
     };
     match colour.filter(|_| screen::colours_are_wanted()) {
         Some(colour) => screen::painted(&part.text, colour),
