@@ -2,9 +2,9 @@
 //! them.
 
 use crate::state::{Source, Tokens};
-use crate::transcript::stream;
+use crate::transcript::stream::{self, Lines};
 use jiff::Timestamp;
-use memchr::{memchr, memmem};
+use memchr::memmem;
 use serde_json::Value;
 
 /// A parsed row.
@@ -128,54 +128,29 @@ fn calls_a_tool(at: Timestamp, line: &[u8]) -> Option<bool> {
 // each message is counted once. Quotes inside a quoted row are escaped, so numbers in quoted text
 // are never counted.
 
-/// Longer rows are skipped; rows with usage are known to be much shorter.
-const LONGEST_ROW: usize = 8 << 20;
-
 /// Counts one transcript, fed in pieces.
 #[derive(Debug)]
 pub struct Counter<'a> {
     sum: &'a mut Tokens,
     source: &'a mut Source,
     since: Timestamp,
-    /// The start of a row whose end has not arrived.
-    begun: Vec<u8>,
-    /// True within a row that is too long: its start was skipped.
-    passes_over: bool,
+    lines: Lines,
 }
 
 impl<'a> Counter<'a> {
     /// Continues at the offset in `source`. Ignores rows from before `since`.
     pub fn new(sum: &'a mut Tokens, source: &'a mut Source, since: Timestamp) -> Counter<'a> {
-        Counter { sum, source, since, begun: Vec::new(), passes_over: false }
+        Counter { sum, source, since, lines: Lines::default() }
     }
 
-    /// Feeds the next piece. An incomplete row is read again next time.
-    pub fn feed(&mut self, mut piece: &[u8]) {
-        while let Some(end) = memchr(b'\n', piece) {
-            let (row, rest) = (&piece[..end], &piece[end + 1..]);
-            self.source.offset += (self.begun.len() + row.len() + 1) as u64;
-            if self.begun.is_empty() && !self.passes_over {
-                self.row(row);
-            } else if !self.passes_over {
-                let mut begun = std::mem::take(&mut self.begun);
-                begun.extend_from_slice(row);
-                self.row(&begun);
-            }
-            self.passes_over = false;
-            piece = rest;
-        }
-        self.begin(piece);
-    }
-
-    fn begin(&mut self, part: &[u8]) {
-        if self.passes_over || self.begun.len() + part.len() > LONGEST_ROW {
-            // Not read again next time: the rest of a row does not parse and counts as nothing.
-            self.source.offset += (self.begun.len() + part.len()) as u64;
-            self.begun = Vec::new();
-            self.passes_over = true;
-        } else {
-            self.begun.extend_from_slice(part);
-        }
+    /// Feeds the next piece. An incomplete row is read again next time, but not one that is too long:
+    /// the rest of it does not parse and counts as nothing.
+    pub fn feed(&mut self, piece: &[u8]) {
+        let mut lines = std::mem::take(&mut self.lines);
+        let before = lines.n_begun();
+        lines.feed(piece, &mut |row| self.row(row));
+        self.source.offset += (before + piece.len() - lines.n_begun()) as u64;
+        self.lines = lines;
     }
 
     fn row(&mut self, line: &[u8]) {
@@ -420,7 +395,7 @@ mod tokens_tests {
 
     #[test]
     fn a_row_beyond_all_measure_costs_only_itself() {
-        let long = format!("{}\n", "x".repeat(LONGEST_ROW + 10));
+        let long = format!("{}\n", "x".repeat(stream::LONGEST + 10));
         let text = [row(1, "m1", 1, 1), long, row(2, "m2", 10, 1)].concat();
         let mut usage = Usage::default();
         let pieces: Vec<&str> =
@@ -432,7 +407,7 @@ mod tokens_tests {
     #[test]
     fn the_longest_row_still_counts_and_the_tail_of_a_longer_one_does_not() {
         let report = row(1, "m1", 1, 1);
-        let padding = " ".repeat(LONGEST_ROW + 1 - report.len());
+        let padding = " ".repeat(stream::LONGEST + 1 - report.len());
         let mut usage = Usage::default();
         feed(&mut usage, at(0), &[&padding, report.trim_end(), "\n"]);
         assert_eq!(usage.tokens.input, 1);
@@ -440,7 +415,7 @@ mod tokens_tests {
         feed(&mut usage, at(0), &[&padding, " ", report.trim_end(), "\n"]);
         assert_eq!(usage.tokens.input, 0);
         let mut usage = Usage::default();
-        feed(&mut usage, at(0), &[&" ".repeat(LONGEST_ROW + 1), &report]);
+        feed(&mut usage, at(0), &[&" ".repeat(stream::LONGEST + 1), &report]);
         assert_eq!(usage.tokens.input, 0);
     }
 

@@ -508,6 +508,11 @@ impl Lines {
         }
     }
 
+    /// How many bytes of an incomplete line are kept.
+    pub(super) fn n_begun(&self) -> usize {
+        self.begun.len()
+    }
+
     /// How many lines were skipped.
     pub fn passed_over(&self) -> u64 {
         self.n_passed_over
