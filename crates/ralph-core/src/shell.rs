@@ -12,6 +12,15 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// The text as one word of a shell, without quotes if it needs none.
+pub fn word(text: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,@%".contains(letter);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => quoted(text),
+    }
+}
+
 /// A longer line is unreadable, in bytes.
 pub const LONGEST: usize = 64 << 10;
 

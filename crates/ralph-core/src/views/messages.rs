@@ -3,6 +3,7 @@
 use crate::evidence::receipt::{self, ReceiptStatus};
 use crate::evidence::{completion_feedback, observed, review};
 use crate::modes::{mode, shared};
+use crate::shell::word;
 use crate::state::{Criterion, Ending, EndingKind, LoopState, PauseCause};
 use crate::tasks::graph;
 use crate::text::plural;
@@ -363,7 +364,7 @@ pub fn no_start(why: &str, home: &str) -> String {
 fn repair(why: &str, home: &str) -> String {
     match () {
         () if why.contains("can be written by others") => {
-            format!("Type `chmod -R go-w {}` in a terminal", plain_or_quoted(home))
+            format!("Type `chmod -R go-w {}` in a terminal", word(home))
         }
         () if why.contains("newer Ralph") => "Update Ralph".to_owned(),
         () if why.contains("belongs to another user") => {
@@ -386,15 +387,6 @@ pub fn step_failed(why: &str) -> String {
         "{why}. The loop was not continued, and nothing of it is lost. {cause}, then type /ralph; or type \
          /ralph-cancel to end the loop"
     )
-}
-
-/// Quotes a path for a shell.
-fn plain_or_quoted(path: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,@%".contains(letter);
-    match path.chars().all(is_plain) {
-        true => path.to_owned(),
-        false => format!("'{}'", path.replace('\'', "'\\''")),
-    }
 }
 
 #[cfg(test)]

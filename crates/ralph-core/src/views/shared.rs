@@ -3,7 +3,7 @@
 //! Other machines wrote all of it, so each text is shown on one line or indented, and what acts on a
 //! terminal is made visible.
 
-use crate::shell::quoted;
+use crate::shell;
 use crate::state::Task;
 use crate::tasks::shared::names::Namespace;
 use crate::tasks::shared::record::Plan;
@@ -85,11 +85,9 @@ pub fn clean(loop_id: &Name, remote: &str) -> String {
 }
 
 fn option(remote: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./".contains(letter);
     match remote {
         ORIGIN => String::new(),
-        plain if plain.chars().all(is_plain) => format!(" --remote {plain}"),
-        other => format!(" --remote {}", quoted(other)),
+        other => format!(" --remote {}", shell::word(other)),
     }
 }
 
