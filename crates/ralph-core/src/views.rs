@@ -5,4 +5,3 @@ pub mod notice;
 pub mod phrases;
 pub mod report;
 pub mod shared;
-pub mod statusline;

@@ -11,7 +11,7 @@ use crate::command::select_loop::SHOWN_FOR;
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::state::{EndingTone, LoopState};
-use ralph_core::views::statusline::{self, StatuslinePart};
+use ralph_core::views::phrases::{self, StatuslinePart};
 use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::store::home::Home;
 use ralph_io::{client::given, client::status_line, process::clock, store::lifecycle};
@@ -72,7 +72,7 @@ fn ours(given: &str) -> String {
     let now = clock::now();
     match look(&given, now) {
         Ok(Some(state)) => {
-            let parts = statusline::parts(&state, now);
+            let parts = phrases::statusline(&state, now);
             let shown: Vec<String> = parts.iter().map(shown).collect();
             shown.join(BETWEEN)
         }
