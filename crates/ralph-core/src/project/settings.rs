@@ -10,8 +10,10 @@ mod sandbox;
 mod sections;
 pub mod unknown;
 
+use crate::modes::build::review::ROUNDS;
 use crate::project::check::choice::CheckSettings;
-use crate::project::project_facts;
+use crate::project::project_facts::choice::ContextSettings;
+use crate::protocol::permission::Mode;
 use crate::state::{Completion, LimitFlag, LoopState};
 pub use client::ClientSettings;
 pub use sandbox::SandboxSettings;
@@ -19,6 +21,7 @@ pub use sections::{
     EvidenceSettings, NotifySettings, Refine, ReviewSettings, RunBranch, RunSettings,
     SharedSettings, WallSettings,
 };
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
@@ -56,8 +59,8 @@ pub struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receipt_ignore: Option<Vec<String>>,
     /// The section `[backpressure]`: the checks after an edit.
-    // The sections are kept as written, because the stop hook reads these settings too and does not
-    // need to know them. `Settings::checks` and its neighbours parse them.
+    // The sections are kept as written: one that cannot be parsed must not take the others with it.
+    // `Settings::checks` and its neighbours parse them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backpressure: Option<Value>,
     /// The section `[context]`: the facts that a session gets when it starts.
@@ -96,141 +99,81 @@ pub struct Settings {
 impl Settings {
     /// These settings with `below` as the defaults.
     pub fn over(self, below: Settings) -> Settings {
-        let set = &below;
-        let backpressure = section(&self.backpressure, &set.backpressure, || {
-            written(&self.checks().over(set.checks()))
-        });
-        let context =
-            section(&self.context, &set.context, || written(&self.facts().over(set.facts())));
-        let client =
-            section(&self.client, &set.client, || written(&self.client().over(set.client())));
-        let refine =
-            section(&self.refine, &set.refine, || written(&self.refine().over(set.refine())));
-        let run = section(&self.run, &set.run, || written(&self.run().over(set.run())));
-        let sandbox =
-            section(&self.sandbox, &set.sandbox, || written(&self.sandbox().over(set.sandbox())));
-        let notify =
-            section(&self.notify, &set.notify, || written(&self.notify().over(set.notify())));
-        let review =
-            section(&self.review, &set.review, || written(&self.review().over(set.review())));
-        let shared =
-            section(&self.shared, &set.shared, || written(&self.shared().over(set.shared())));
-        let evidence = section(&self.evidence, &set.evidence, || {
-            written(&self.evidence().over(set.evidence()))
-        });
-        let wall = section(&self.wall, &set.wall, || written(&self.wall().over(set.wall())));
-        Settings {
-            shared,
-            wall,
-            evidence,
-            backpressure,
-            context,
-            client,
-            refine,
-            run,
-            sandbox,
-            notify,
-            review,
-            max_iterations: self.max_iterations.or(below.max_iterations),
-            max_minutes: self.max_minutes.or(below.max_minutes),
-            stall_limit: self.stall_limit.or(below.stall_limit),
-            max_workers: self.max_workers.or(below.max_workers),
-            background_minutes: self.background_minutes.or(below.background_minutes),
-            completion: self.completion.or(below.completion),
-            verify_seconds: self.verify_seconds.or(below.verify_seconds),
-            command_seconds: self.command_seconds.or(below.command_seconds),
-            receipt_ignore: self.receipt_ignore.or(below.receipt_ignore),
-        }
+        let [mut joined, below] =
+            [&self, &below].map(|one| serde_json::to_value(one).unwrap_or_default());
+        join(&mut joined, below);
+        Settings::deserialize(joined).unwrap_or(self)
     }
 
-    /// The settings for the checks after an edit; the defaults if the section cannot be parsed.
+    // A section that cannot be parsed counts as not set: the state of a loop may hold one of another version.
+
+    /// The settings for the checks after an edit.
     pub fn checks(&self) -> CheckSettings {
-        let section = self.backpressure.clone().unwrap_or_default();
-        CheckSettings::deserialize(section).unwrap_or_default()
+        parsed(&self.backpressure)
     }
 
-    /// The settings for the facts that a session gets; the defaults if the section cannot be
-    /// parsed.
-    pub fn facts(&self) -> project_facts::choice::ContextSettings {
-        let section = self.context.clone().unwrap_or_default();
-        project_facts::choice::ContextSettings::deserialize(section).unwrap_or_default()
+    /// The settings for the facts that a session gets.
+    pub fn facts(&self) -> ContextSettings {
+        parsed(&self.context)
     }
 
-    /// The settings for the client in headless loops; the defaults if the section cannot be parsed.
+    /// The settings for the client in headless loops.
     pub fn client(&self) -> ClientSettings {
-        ClientSettings::deserialize(self.client.clone().unwrap_or_default()).unwrap_or_default()
+        parsed(&self.client)
     }
 
-    /// The settings for refinement; the defaults if the section cannot be parsed.
+    /// The settings for refinement.
     pub fn refine(&self) -> Refine {
-        Refine::deserialize(self.refine.clone().unwrap_or_default()).unwrap_or_default()
+        parsed(&self.refine)
     }
 
-    /// The settings for unattended runs; the defaults if the section cannot be parsed.
+    /// The settings for unattended runs.
     pub fn run(&self) -> RunSettings {
-        RunSettings::deserialize(self.run.clone().unwrap_or_default()).unwrap_or_default()
+        parsed(&self.run)
     }
 
-    /// The settings for the bounds of a sandboxed loop; the defaults if the section cannot be parsed.
+    /// The settings for the bounds of a sandboxed loop.
     pub fn sandbox(&self) -> SandboxSettings {
-        SandboxSettings::deserialize(self.sandbox.clone().unwrap_or_default()).unwrap_or_default()
+        parsed(&self.sandbox)
     }
 
-    /// How Ralph observes what a criterion is worth; the defaults if the section cannot be parsed.
+    /// How Ralph observes what a criterion is worth.
     pub fn evidence(&self) -> EvidenceSettings {
-        EvidenceSettings::deserialize(self.evidence.clone().unwrap_or_default()).unwrap_or_default()
+        parsed(&self.evidence)
     }
 
-    /// How the user is called; not at all if the section cannot be parsed.
+    /// How the user is called.
     pub fn notify(&self) -> NotifySettings {
-        NotifySettings::deserialize(self.notify.clone().unwrap_or_default()).unwrap_or_default()
+        parsed(&self.notify)
     }
 
-    /// The settings for reviews; the defaults if the section cannot be parsed.
+    /// The settings for reviews.
     pub fn review(&self) -> ReviewSettings {
-        ReviewSettings::deserialize(self.review.clone().unwrap_or_default()).unwrap_or_default()
+        parsed(&self.review)
     }
 
-    /// The settings for shared loops; the defaults if the section cannot be parsed.
+    /// The settings for shared loops.
     pub fn shared(&self) -> SharedSettings {
-        SharedSettings::deserialize(self.shared.clone().unwrap_or_default()).unwrap_or_default()
+        parsed(&self.shared)
     }
 
-    /// What a command may reach while a plan is made; the defaults if the section cannot be parsed.
+    /// What a command may reach while a plan is made.
     pub fn wall(&self) -> WallSettings {
-        WallSettings::deserialize(self.wall.clone().unwrap_or_default()).unwrap_or_default()
+        parsed(&self.wall)
     }
 
-    /// The part that a project's file may set without being trusted: it may lower or raise limits,
-    /// but only the user decides what counts as proof.
+    /// The part that a project's file may set without being trusted.
     pub fn of_untrusted_project(self) -> Settings {
-        let backpressure =
-            self.backpressure.as_ref().and_then(|_| written(&self.checks().of_untrusted_project()));
-        let context =
-            self.context.as_ref().and_then(|_| written(&self.facts().of_untrusted_project()));
-        let client = self.client.as_ref();
-        let client =
-            client.and_then(|_| serde_json::to_value(self.client().of_untrusted_project()).ok());
-        let sandbox =
-            self.sandbox.as_ref().and_then(|_| written(&self.sandbox().of_untrusted_project()));
-        let review = self.review.as_ref();
-        let review = review.and_then(|_| written(&self.review().of_untrusted_project()));
-        // A repository must not have itself committed to.
-        Settings {
-            completion: None,
-            receipt_ignore: None,
-            evidence: None,
-            run: None,
-            wall: None,
-            // Both of its settings start a program.
-            notify: None,
-            review,
-            backpressure,
-            context,
-            client,
-            sandbox,
-            ..self
+        let mut document = serde_json::to_value(self).unwrap_or_default();
+        if let Value::Object(settings) = &mut document {
+            settings.retain(|name, value| {
+                if let Value::Object(section) = value {
+                    section.retain(|key, value| project_may_set(name, key, value));
+                }
+                project_may_set("", name, value)
+            });
         }
+        Settings::deserialize(document).unwrap_or_default()
     }
 
     /// The first invalid value, with what to write instead. Numbers have the limits of the flags,
@@ -253,7 +196,7 @@ impl Settings {
         }
         let sections = [
             invalid("backpressure", &self.backpressure, CheckSettings::refused),
-            invalid("context", &self.context, project_facts::choice::ContextSettings::refused),
+            invalid("context", &self.context, ContextSettings::refused),
             invalid("evidence", &self.evidence, EvidenceSettings::refused),
             invalid("client", &self.client, ClientSettings::refused),
             invalid("refine", &self.refine, Refine::refused),
@@ -262,7 +205,7 @@ impl Settings {
             invalid("notify", &self.notify, NotifySettings::refused),
             invalid("review", &self.review, ReviewSettings::refused),
             invalid("shared", &self.shared, SharedSettings::refused),
-            invalid("wall", &self.wall, WallSettings::refused),
+            invalid("wall", &self.wall, |_: &WallSettings| None),
         ];
         sections.into_iter().flatten().next()
     }
@@ -312,24 +255,34 @@ impl Settings {
     }
 }
 
-fn written(choice: &impl Serialize) -> Option<Value> {
-    serde_json::to_value(choice).ok()
+fn parsed<T: Default + DeserializeOwned>(section: &Option<Value>) -> T {
+    section.as_ref().and_then(|section| T::deserialize(section).ok()).unwrap_or_default()
 }
 
-/// A section that stands in one file as it is, and one that stands in both as they are joined.
-fn section(
-    ours: &Option<Value>,
-    below: &Option<Value>,
-    joined: impl FnOnce() -> Option<Value>,
-) -> Option<Value> {
-    match (ours, below) {
-        (Some(_), Some(_)) => joined(),
-        (ours, below) => ours.clone().or_else(|| below.clone()),
+/// True for what a cloned repository may set before the user has trusted its file: it may lower or raise limits, but it names no
+/// command to run, widens no bounds, switches nothing on that the user did not, and does not decide what counts as proof.
+fn project_may_set(section: &str, key: &str, value: &Value) -> bool {
+    match (section, key) {
+        ("", "completion" | "receipt_ignore" | "evidence" | "wall") => false,
+        // A repository must not have itself committed to. Both settings of `notify` start a program.
+        ("", "run" | "notify") => false,
+        ("backpressure", "always" | "check") => false,
+        ("context" | "review", "enabled") => value == false,
+        // `client.unattended` only ever refuses more.
+        ("client", "sandbox") => value == true,
+        ("client", "permission_mode") => {
+            let mode = value.as_str().and_then(Mode::named);
+            matches!(mode, Some(Mode::Default | Mode::Plan | Mode::DontAsk))
+        }
+        // Fewer rounds cost nothing; more rounds than usual cost the user.
+        ("review", "rounds") => value.as_u64().is_some_and(|rounds| rounds <= ROUNDS.into()),
+        ("sandbox", key) => key == "read_deny",
+        _ => true,
     }
 }
 
 /// Why a section cannot be used; `None` if it can, or is not set.
-fn invalid<T: serde::de::DeserializeOwned>(
+fn invalid<T: DeserializeOwned>(
     name: &str,
     section: &Option<Value>,
     refused: impl FnOnce(&T) -> Option<String>,
@@ -337,6 +290,34 @@ fn invalid<T: serde::de::DeserializeOwned>(
     match section.as_ref().map(T::deserialize)? {
         Ok(section) => refused(&section),
         Err(error) => Some(format!("`[{name}]`: {error}")),
+    }
+}
+
+/// Lists that stand for themselves. All other lists of two files add up.
+const WHOLE: [&str; 2] = ["receipt_ignore", "command"];
+
+/// Adds the members of `below` that `ours` does not have.
+fn join(ours: &mut Value, below: Value) {
+    match (ours, below) {
+        (Value::Object(ours), Value::Object(below)) => {
+            for (key, value) in below {
+                match ours.get_mut(&key) {
+                    Some(own) if !WHOLE.contains(&key.as_str()) => join(own, value),
+                    Some(_) => {}
+                    None => drop(ours.insert(key, value)),
+                }
+            }
+        }
+        (Value::Array(ours), Value::Array(below)) => {
+            // Of two checks with the same name, ours counts.
+            let is_same = |own: &Value, one: &Value| {
+                own == one || own["name"].is_string() && own["name"] == one["name"]
+            };
+            let own = ours.clone();
+            let new = below.into_iter().filter(|one| !own.iter().any(|own| is_same(own, one)));
+            ours.extend(new);
+        }
+        _ => {}
     }
 }
 
@@ -411,6 +392,12 @@ mod tests {
         let merged = project.clone().of_untrusted_project().over(user.clone()).checks();
         assert_eq!((merged.off.join(" "), merged.checks.len()), ("tsc jest".to_owned(), 0));
         assert_eq!(merged.budget_seconds, Some(5));
+        let always = |is_on: bool| set(json!({"always": is_on}));
+        let merged = always(true).of_untrusted_project().over(always(false)).checks();
+        assert_eq!(merged.always, Some(false));
+        let own = |command: &str| json!({"check": [{"name": "x", "command": command}]});
+        let merged = set(own("y")).over(set(own("z"))).checks();
+        assert_eq!((merged.checks.len(), merged.checks[0].command.as_str()), (1, "y"));
         assert_eq!(project.clone().over(Settings::default()), project);
         assert_eq!(Settings::default().over(user.clone()), user);
         let refused = |section| set(section).refused().unwrap_or_default();
@@ -486,6 +473,8 @@ mod tests {
         let facts = merged.facts();
         assert_eq!((facts.off.join(" "), facts.size()), ("go git".to_owned(), 600));
         assert!(!facts.is_enabled() && project.clone().over(user.clone()).facts().is_enabled());
+        let silences = set(json!({"enabled": false})).of_untrusted_project();
+        assert!(!silences.over(set(json!({"enabled": true}))).facts().is_enabled());
         assert_eq!(project.clone().over(Settings::default()), project);
         assert_eq!(Settings::default().over(user.clone()), user);
         let refused = |section| set(section).refused().unwrap_or_default();
@@ -522,6 +511,40 @@ mod tests {
         assert!(set("yolo").refused().unwrap().contains("not `yolo`"));
         let unknown = Settings { client: Some(json!({"mode": "x"})), ..Settings::default() };
         assert!(unknown.refused().unwrap().starts_with("`[client]`: unknown field `mode`"));
+    }
+
+    #[test]
+    fn a_project_without_trust_does_not_switch_the_sandbox_off_and_may_switch_it_on() {
+        let set = |is_on: bool| Settings {
+            client: Some(json!({"sandbox": is_on})),
+            ..Settings::default()
+        };
+        let is_on = |settings: Settings| settings.client().is_sandboxed();
+        assert!(is_on(Settings::default()));
+        assert!(!is_on(set(false).over(set(true))));
+        assert!(is_on(set(false).of_untrusted_project().over(Settings::default())));
+        assert!(is_on(set(true).of_untrusted_project().over(set(false))));
+    }
+
+    #[test]
+    fn a_project_without_trust_denies_more_and_allows_nothing() {
+        let set =
+            |section: &Value| Settings { sandbox: Some(section.clone()), ..Settings::default() };
+        let all = json!({"write": ["/w"], "read_deny": ["/r"], "hosts": ["h"], "ports": [1], "sockets": ["/s"]});
+        let meek = set(&json!({"read_deny": ["/r"]}));
+        assert_eq!(set(&all).of_untrusted_project(), meek);
+        assert_eq!(meek.over(set(&all)).sandbox(), set(&all).sandbox());
+    }
+
+    #[test]
+    fn a_section_that_cannot_be_parsed_takes_no_other_with_it() {
+        let run = Some(json!({"commit": true}));
+        let notify = Some(json!({"of a later version": 1}));
+        let settings = Settings { run, notify, ..Settings::default() };
+        let mut state = LoopState::default();
+        settings.apply(&mut state);
+        let pinned = Settings::of(&state);
+        assert!(pinned.run().commits() && !pinned.notify().is_set());
     }
 
     #[test]

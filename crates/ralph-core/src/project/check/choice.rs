@@ -61,23 +61,6 @@ pub struct Own {
 }
 
 impl CheckSettings {
-    /// These settings with `below` as the defaults; lists add up.
-    pub fn over(mut self, below: CheckSettings) -> CheckSettings {
-        self.always = self.always.or(below.always);
-        self.budget_seconds = self.budget_seconds.or(below.budget_seconds);
-        self.wait_seconds = self.wait_seconds.or(below.wait_seconds);
-        self.off.extend(below.off);
-        let ours: Vec<String> = self.checks.iter().map(|own| own.name.clone()).collect();
-        self.checks.extend(below.checks.into_iter().filter(|own| !ours.contains(&own.name)));
-        self
-    }
-
-    /// The part that a project's file may set without being trusted: it names no command to run,
-    /// and switches nothing on.
-    pub fn of_untrusted_project(self) -> CheckSettings {
-        CheckSettings { always: None, checks: Vec::new(), ..self }
-    }
-
     /// The first invalid value, with what to write instead.
     pub fn refused(&self) -> Option<String> {
         if let Some(given) = self.budget_seconds.filter(|given| !(1..=600).contains(given)) {
@@ -285,31 +268,6 @@ mod tests {
             (made.kind, made.form, made.scope),
             (CheckKind::Test, OutputFormat::Eslint, FindingScope::File)
         );
-    }
-
-    #[test]
-    fn a_projects_file_without_trust_names_no_command_and_switches_nothing_on() {
-        let project = CheckSettings {
-            always: Some(true),
-            budget_seconds: Some(5),
-            wait_seconds: Some(0.5),
-            off: vec!["tsc".to_owned()],
-            checks: vec![own("evil", &["*"], "rm")],
-        };
-        let user = CheckSettings {
-            checks: vec![own("mine", &["*"], "m")],
-            always: Some(false),
-            ..off(&["jest"])
-        };
-        let merged = project.clone().of_untrusted_project().over(user.clone());
-        assert_eq!((merged.always, merged.budget_seconds), (Some(false), Some(5)));
-        assert_eq!(
-            (merged.off, merged.checks),
-            (vec!["tsc".to_owned(), "jest".to_owned()], user.checks.clone())
-        );
-        let trusted =
-            project.over(CheckSettings { checks: vec![own("evil", &["*"], "other")], ..user });
-        assert_eq!((trusted.always, trusted.checks), (Some(true), vec![own("evil", &["*"], "rm")]));
     }
 
     #[test]

@@ -26,23 +26,6 @@ pub struct ContextSettings {
 }
 
 impl ContextSettings {
-    /// These settings with `below` as the defaults; lists add up.
-    pub fn over(mut self, below: ContextSettings) -> ContextSettings {
-        self.off.extend(below.off);
-        self.also.extend(below.also);
-        ContextSettings {
-            enabled: self.enabled.or(below.enabled),
-            size: self.size.or(below.size),
-            ..self
-        }
-    }
-
-    /// The part that a project's file may set without being trusted: everything, except that it
-    /// cannot switch the facts on after the user has switched them off.
-    pub fn of_untrusted_project(self) -> ContextSettings {
-        ContextSettings { enabled: self.enabled.filter(|enabled| !enabled), ..self }
-    }
-
     /// The first invalid value, with what to write instead.
     pub fn refused(&self) -> Option<String> {
         if let Some(given) = self.size.filter(|given| !(LEAST..=page::MOST).contains(given)) {
@@ -102,22 +85,6 @@ mod tests {
         );
         check(&set(&["go"], &["commits"]), &["git", "commits"], &["go", "branch"]);
         check(&set(&["commits"], &["commits"]), &["git"], &["commits"]);
-    }
-
-    #[test]
-    fn the_project_stands_over_the_person_and_lists_add_up() {
-        let user =
-            ContextSettings { enabled: Some(false), size: Some(900), ..set(&["go"], &["commits"]) };
-        let project =
-            ContextSettings { enabled: Some(true), size: Some(700), ..set(&["git"], &[]) };
-        let merged = project.clone().over(user.clone());
-        assert_eq!((merged.enabled, merged.size), (Some(true), Some(700)));
-        check(&merged, &["commits", "structure"], &["go", "git"]);
-        assert_eq!(ContextSettings::default().over(user.clone()), user);
-        let merged = project.of_untrusted_project().over(user);
-        assert_eq!((merged.enabled, merged.size), (Some(false), Some(700)));
-        let silences = ContextSettings { enabled: Some(false), ..ContextSettings::default() };
-        assert!(!silences.of_untrusted_project().over(ContextSettings::default()).is_enabled());
     }
 
     #[test]

@@ -33,28 +33,6 @@ const BACKGROUND_SECONDS: u64 = 60;
 const MOST_BACKGROUND_SECONDS: u64 = 3600;
 
 impl ClientSettings {
-    pub(super) fn over(self, below: ClientSettings) -> ClientSettings {
-        ClientSettings {
-            permission_mode: self.permission_mode.or(below.permission_mode),
-            unattended: self.unattended.or(below.unattended),
-            sandbox: self.sandbox.or(below.sandbox),
-            background_seconds: self.background_seconds.or(below.background_seconds),
-        }
-    }
-
-    pub(super) fn of_untrusted_project(self) -> ClientSettings {
-        let is_meek = |mode: &String| {
-            Mode::named(mode)
-                .is_some_and(|mode| matches!(mode, Mode::Default | Mode::Plan | Mode::DontAsk))
-        };
-        ClientSettings {
-            permission_mode: self.permission_mode.filter(is_meek),
-            sandbox: self.sandbox.filter(|is_on| *is_on),
-            // `unattended` only ever refuses more.
-            ..self
-        }
-    }
-
     /// True if headless rounds run in the client's sandbox.
     pub fn is_sandboxed(&self) -> bool {
         self.sandbox.unwrap_or(true)
@@ -80,16 +58,6 @@ impl ClientSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_untrusted_project_does_not_switch_the_sandbox_off_and_may_switch_it_on() {
-        let set = |sandbox| ClientSettings { sandbox, ..ClientSettings::default() };
-        assert!(ClientSettings::default().is_sandboxed());
-        let off = set(Some(false));
-        assert!(!off.clone().over(set(None)).is_sandboxed());
-        assert!(off.clone().of_untrusted_project().over(set(None)).is_sandboxed());
-        assert!(set(Some(true)).of_untrusted_project().over(off).is_sandboxed());
-    }
 
     #[test]
     fn a_background_command_gets_a_minute_unless_the_settings_give_another_time() {

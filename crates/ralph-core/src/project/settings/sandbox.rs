@@ -27,20 +27,6 @@ pub struct SandboxSettings {
 }
 
 impl SandboxSettings {
-    pub(super) fn over(self, below: SandboxSettings) -> SandboxSettings {
-        SandboxSettings {
-            write: both(self.write, below.write),
-            read_deny: both(self.read_deny, below.read_deny),
-            hosts: both(self.hosts, below.hosts),
-            ports: both(self.ports, below.ports),
-            sockets: both(self.sockets, below.sockets),
-        }
-    }
-
-    pub(super) fn of_untrusted_project(self) -> SandboxSettings {
-        SandboxSettings { read_deny: self.read_deny, ..SandboxSettings::default() }
-    }
-
     pub(super) fn refused(&self) -> Option<String> {
         let paths =
             [("write", &self.write), ("read_deny", &self.read_deny), ("sockets", &self.sockets)];
@@ -56,15 +42,6 @@ impl SandboxSettings {
         }
         self.ports.contains(&0).then(|| "`sandbox.ports` takes ports from 1 to 65535".to_owned())
     }
-}
-
-fn both<T: PartialEq>(mut ours: Vec<T>, theirs: Vec<T>) -> Vec<T> {
-    for one in theirs {
-        if !ours.contains(&one) {
-            ours.push(one);
-        }
-    }
-    ours
 }
 
 fn is_path(path: &str) -> bool {
@@ -85,21 +62,6 @@ fn is_host(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_project_without_trust_denies_more_and_allows_nothing() {
-        let all = SandboxSettings {
-            write: vec!["/w".to_owned()],
-            read_deny: vec!["/r".to_owned()],
-            hosts: vec!["h".to_owned()],
-            ports: vec![1],
-            sockets: vec!["/s".to_owned()],
-        };
-        let meek =
-            SandboxSettings { read_deny: vec!["/r".to_owned()], ..SandboxSettings::default() };
-        assert_eq!(all.clone().of_untrusted_project(), meek);
-        assert_eq!(meek.over(all.clone()), all);
-    }
 
     #[test]
     fn a_value_that_would_be_read_otherwise_than_it_looks_is_refused() {

@@ -8,8 +8,6 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 // The section `[evidence]`: how Ralph observes what a criterion is worth.
-//
-// Only the user decides what counts as proof, so a project's file needs trust for all of it.
 
 /// The section `[evidence]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -25,13 +23,6 @@ pub struct EvidenceSettings {
 }
 
 impl EvidenceSettings {
-    pub(super) fn over(self, below: EvidenceSettings) -> EvidenceSettings {
-        EvidenceSettings {
-            clean: self.clean.or(below.clean),
-            not_observed: [below.not_observed, self.not_observed].concat(),
-        }
-    }
-
     pub(super) fn refused(&self) -> Option<String> {
         let is_empty = self.clean.as_deref().is_some_and(|clean| clean.trim().is_empty());
         is_empty
@@ -40,9 +31,6 @@ impl EvidenceSettings {
 }
 
 // The section `[notify]`: how Ralph calls a user who is looking elsewhere.
-//
-// Both settings start a program, so Ralph ignores the section of a project's file until the user
-// has trusted that file.
 
 /// The section `[notify]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -58,13 +46,6 @@ pub struct NotifySettings {
 }
 
 impl NotifySettings {
-    pub(super) fn over(self, below: NotifySettings) -> NotifySettings {
-        NotifySettings {
-            desktop: self.desktop.or(below.desktop),
-            command: self.command.or(below.command),
-        }
-    }
-
     /// True if something is to be started at an event.
     pub fn is_set(&self) -> bool {
         self.desktop == Some(true) || self.program().is_some()
@@ -89,8 +70,6 @@ impl NotifySettings {
 }
 
 // The section `[refine]`: the limits of a refinement, and when it counts as settled.
-//
-// It contains only numbers and names no command, so a project may set it without being trusted.
 
 /// The section `[refine]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -114,16 +93,6 @@ pub struct Refine {
 }
 
 impl Refine {
-    pub(super) fn over(self, below: Refine) -> Refine {
-        Refine {
-            max_iterations: self.max_iterations.or(below.max_iterations),
-            plateau_threshold: self.plateau_threshold.or(below.plateau_threshold),
-            min_iterations: self.min_iterations.or(below.min_iterations),
-            lines: self.lines.or(below.lines),
-            beads: self.beads.or(below.beads),
-        }
-    }
-
     /// The limits of a refinement: these settings, and the defaults for the others.
     pub fn bounds(&self) -> refine::RefineSettings {
         let default = refine::RefineSettings::default();
@@ -143,8 +112,6 @@ impl Refine {
 }
 
 // The section `[review]`: whether the changes of unattended loops are reviewed before they end.
-//
-// A review starts clients, so a project's file needs trust to switch it on.
 
 /// The most rounds of review.
 const MOST_ROUNDS: u32 = 20;
@@ -163,21 +130,6 @@ pub struct ReviewSettings {
 }
 
 impl ReviewSettings {
-    pub(super) fn over(self, below: ReviewSettings) -> ReviewSettings {
-        ReviewSettings {
-            enabled: self.enabled.or(below.enabled),
-            rounds: self.rounds.or(below.rounds),
-        }
-    }
-
-    pub(super) fn of_untrusted_project(self) -> ReviewSettings {
-        // Switched off, or fewer rounds, costs nothing; more rounds than usual cost the user.
-        ReviewSettings {
-            enabled: self.enabled.filter(|enabled| !enabled),
-            rounds: self.rounds.filter(|rounds| *rounds <= ROUNDS),
-        }
-    }
-
     pub fn is_enabled(&self) -> bool {
         self.enabled == Some(true)
     }
@@ -198,8 +150,6 @@ impl ReviewSettings {
 }
 
 // The section `[run]`: what `ralph run` and `ralph build` do in the user's repository.
-//
-// Both switch something on, so a project's file needs trust for them.
 
 /// The section `[run]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -231,12 +181,6 @@ fn own_branch(loop_id: &str) -> String {
 }
 
 impl RunSettings {
-    /// These settings with `below` as the defaults.
-    #[must_use]
-    pub fn over(self, below: RunSettings) -> RunSettings {
-        RunSettings { branch: self.branch.or(below.branch), commit: self.commit.or(below.commit) }
-    }
-
     /// The branch to switch to; `None` to stay on the present one. `planned` is the branch that the
     /// loop's plan names; empty if it names none.
     pub fn branch_name(&self, loop_id: &str, planned: &str) -> Option<String> {
@@ -281,15 +225,6 @@ pub struct SharedSettings {
 const POLL_SECONDS: u64 = 15;
 
 impl SharedSettings {
-    pub(super) fn over(self, below: SharedSettings) -> SharedSettings {
-        SharedSettings {
-            lease_seconds: self.lease_seconds.or(below.lease_seconds),
-            poll_seconds: self.poll_seconds.or(below.poll_seconds),
-            pushes_per_minute: self.pushes_per_minute.or(below.pushes_per_minute),
-            below_heads: self.below_heads.or(below.below_heads),
-        }
-    }
-
     pub fn lease_seconds(&self) -> u64 {
         self.lease_seconds.unwrap_or(LEASE_SECONDS)
     }
@@ -326,14 +261,4 @@ pub struct WallSettings {
     /// True to let commands open connections while a plan is made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<bool>,
-}
-
-impl WallSettings {
-    pub(super) fn over(self, below: WallSettings) -> WallSettings {
-        WallSettings { network: self.network.or(below.network) }
-    }
-
-    pub(super) fn refused(&self) -> Option<String> {
-        None
-    }
 }

@@ -91,8 +91,9 @@ impl RunOptions {
             "" => RunBranch::Own(true),
             name => RunBranch::Named(name.to_owned()),
         });
-        let given = RunSettings { branch, commit: self.commit.then_some(true) };
-        given.over(settings::read(&here.home, &here.root).0.run())
+        let set = settings::read(&here.home, &here.root).0.run();
+        let commit = self.commit.then_some(true).or(set.commit);
+        RunSettings { branch: branch.or(set.branch), commit }
     }
 }
 
