@@ -1,53 +1,112 @@
 //! How many tests each runner ran, read from the lines of its summary.
 //!
-//! Almost every summary is a list of counts, each with one of a few words. A row names the beginning of
-//! such a line and what else it must contain. Code follows only where one line is not enough.
+//! Almost every summary is a list of counts, each with one of a few words, in one line or in a column. A row says how such a
+//! line begins and what else it contains. Code follows only where one line is not enough.
 
 use super::Tally;
 
-/// A line that holds all counts of a summary.
-struct Row {
-    /// The beginning of the line; a space in front stands for any indentation.
-    begins: &'static str,
-    /// The counts follow this text; empty if they follow the beginning.
-    from: &'static str,
-    /// What the counts must contain.
-    has: &'static str,
+/// The forms of summaries, in the order in which their sums are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Any that stands in one line.
+    Line,
+    Mocha,
+    Bun,
+    Node,
+    VsTest,
+    VsTestColumn,
+    TestingPlatform,
+    MavenClass,
+    MavenModule,
 }
 
-const ROWS: [Row; 13] = [
+/// Lines that hold all counts of a summary: how they begin (a space in front stands for any indentation), what their
+/// counts must contain, and the form.
+const LINES: [(&str, &str, Form); 18] = [
     // `test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s`
-    Row { begins: "test result: ok. ", from: "", has: " passed;" },
-    Row { begins: "test result: FAILED. ", from: "", has: " passed;" },
-    // cargo nextest: `Summary [   0.018s] 3 tests run: 3 passed, 1 skipped`
-    Row { begins: " Summary [", from: " run: ", has: "" },
+    ("test result: ok. ", " passed;", Form::Line),
+    ("test result: FAILED. ", " passed;", Form::Line),
     // deno: `ok | 2 passed (1 step) | 0 failed | 1 ignored (24ms)`
-    Row { begins: "ok | ", from: "", has: " passed" },
-    Row { begins: "FAILED | ", from: "", has: " passed" },
+    ("ok | ", " passed", Form::Line),
+    ("FAILED | ", " passed", Form::Line),
     // jest: `Tests:       1 skipped, 2 passed, 3 total`
-    Row { begins: " Tests: ", from: "", has: " total" },
+    (" Tests: ", " total", Form::Line),
     // vitest: `Tests  1 failed | 2 passed | 1 skipped (4)`
-    Row { begins: " Tests  ", from: "", has: " (" },
+    (" Tests  ", " (", Form::Line),
     // PHPUnit: `Tests: 3, Assertions: 1, Failures: 1, Skipped: 1.`
-    Row { begins: "Tests: ", from: "", has: ", Assertions: " },
+    ("Tests: ", ", Assertions: ", Form::Line),
     // PHPUnit, and JUnit 4's own runner: `OK (3 tests, 5 assertions)`
-    Row { begins: "OK (", from: "", has: " test" },
+    ("OK (", " test", Form::Line),
     // Gradle; its plugin `com.adarshr.test-logger`: `SUCCESS: Executed 3 tests in 1.2s (1 skipped)`
-    Row { begins: " ", from: "", has: " completed, " },
-    Row { begins: " SUCCESS: Executed ", from: "", has: " test" },
-    Row { begins: " FAILURE: Executed ", from: "", has: " test" },
+    (" ", " completed, ", Form::Line),
+    (" SUCCESS: Executed ", " test", Form::Line),
+    (" FAILURE: Executed ", " test", Form::Line),
+    // `Passed!  - Failed: 0, Passed: 3, Skipped: 0, Total: 3, …` for each assembly
+    (" Passed!", "Total:", Form::VsTest),
+    (" Failed!", "Total:", Form::VsTest),
+    (" Skipped!", "Total:", Form::VsTest),
+    (" Test summary: ", "total:", Form::TestingPlatform),
+    // JUnit and TestNG under Surefire, Failsafe and Ant: a line for each class, then the total of the module:
+    // `Tests run: 3, Failures: 0, Errors: 0, Skipped: 1, Time elapsed: …`
+    (" Tests run:", "Time elapsed:", Form::MavenClass),
+    (" Tests run:", ", Failures: ", Form::MavenModule),
     // rspec: `3 examples, 0 failures, 1 pending`; bats, minitest, test-unit and ExUnit: `3 tests, …`
-    Row { begins: "", from: "", has: " failure" },
+    ("", " failure", Form::Line),
+];
+
+/// Counts on lines of their own: `{}` stands for the count, one space in front for any indentation, two for some.
+const COLUMNS: [(Form, &str, Kind); 27] = [
+    (Form::Mocha, " {} passing (", Kind::Passed),
+    (Form::Mocha, " {} failing", Kind::Failed),
+    (Form::Mocha, " {} pending", Kind::Skipped),
+    (Form::Bun, "  {} pass", Kind::Passed),
+    (Form::Bun, "  {} fail", Kind::Failed),
+    (Form::Bun, "  {} skip", Kind::Skipped),
+    (Form::Bun, "  {} todo", Kind::Skipped),
+    (Form::Node, "# tests {}", Kind::All),
+    (Form::Node, "# pass {}", Kind::Passed),
+    (Form::Node, "# fail {}", Kind::Failed),
+    (Form::Node, "# cancelled {}", Kind::Failed),
+    (Form::Node, "# skipped {}", Kind::Skipped),
+    (Form::Node, "# todo {}", Kind::Skipped),
+    (Form::Node, "ℹ tests {}", Kind::All),
+    (Form::Node, "ℹ pass {}", Kind::Passed),
+    (Form::Node, "ℹ fail {}", Kind::Failed),
+    (Form::Node, "ℹ cancelled {}", Kind::Failed),
+    (Form::Node, "ℹ skipped {}", Kind::Skipped),
+    (Form::Node, "ℹ todo {}", Kind::Skipped),
+    (Form::VsTestColumn, " Total tests: {}", Kind::All),
+    (Form::VsTestColumn, "  Passed: {}", Kind::Passed),
+    (Form::VsTestColumn, "  Failed: {}", Kind::Failed),
+    (Form::VsTestColumn, "  Skipped: {}", Kind::Skipped),
+    (Form::TestingPlatform, "  total: {}", Kind::All),
+    (Form::TestingPlatform, "  succeeded: {}", Kind::Passed),
+    (Form::TestingPlatform, "  failed: {}", Kind::Failed),
+    (Form::TestingPlatform, "  skipped: {}", Kind::Skipped),
+];
+
+/// How a line above or below a column begins, and what it contains. Without it, the counts are of something else.
+const BESIDE_COLUMNS: [(Form, &str, &str); 6] = [
+    // mocha, Cypress and Hardhat
+    (Form::Mocha, "", " passing ("),
+    // `Ran 3 tests across 1 file.`
+    (Form::Bun, "Ran ", " across "),
+    (Form::Node, "# tests ", ""),
+    (Form::Node, "ℹ tests ", ""),
+    (Form::VsTestColumn, "Total tests: ", ""),
+    (Form::TestingPlatform, "Test run summary: ", ""),
 ];
 
 /// The beginnings of lines in which a runner states that it ran nothing.
-const NOTHING: [(&str, Tally); 11] = [
+const NOTHING: [(&str, Tally); 13] = [
     ("No test files found, exiting with code ", Tally::EMPTY),
     ("Tests  no tests", Tally::EMPTY),
     ("No tests found, exiting with code ", Tally::EMPTY),
     ("No tests found related to files changed since ", Tally::EMPTY),
     ("No tests executed!", Tally::EMPTY),
     ("No tests to run.", Tally::EMPTY),
+    ("No tests were found!!!", Tally::EMPTY),
+    ("Test run summary: Zero tests ran", Tally::EMPTY),
     ("There are no tests to run.", Tally::EMPTY),
     ("No test is available in ", Tally::EMPTY),
     ("All examples were filtered out", Tally { filtered: 1, ..Tally::EMPTY }),
@@ -55,7 +114,7 @@ const NOTHING: [(&str, Tally); 11] = [
     ("Tests are skipped.", Tally { skipped: 1, ..Tally::EMPTY }),
 ];
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     Passed,
     Failed,
@@ -68,24 +127,11 @@ enum Kind {
 }
 
 /// What a word beside a count means.
-const WORDS: [(Kind, &[&str]); 6] = [
+const WORDS: [(Kind, &[&str]); 7] = [
     (Kind::Passed, &["passed", "xpassed", "succeeded", "measured"]),
     (Kind::Failed, &["failed", "failure", "error", "timed", "unexpected"]),
-    (
-        Kind::Skipped,
-        &[
-            "skipped",
-            "skip",
-            "ignored",
-            "todo",
-            "pending",
-            "omission",
-            "not",
-            "expected",
-            "xfailed",
-            "incomplete",
-        ],
-    ),
+    (Kind::Skipped, &["skipped", "skip", "ignored", "todo", "pending", "omission", "not"]),
+    (Kind::Skipped, &["expected", "xfailed", "incomplete"]),
     (Kind::Filtered, &["filtered", "deselected", "excluded"]),
     (Kind::All, &["test", "doctest", "example", "run", "total"]),
     (Kind::Other, &["warning", "rerun", "assertion", "notification", "subtest"]),
@@ -101,6 +147,22 @@ fn number(text: &str) -> Option<u64> {
 fn counted(text: &str) -> Option<(u64, &str)> {
     let (count, word) = text.trim().split_once(' ')?;
     Some((number(count)?, word.trim_start()))
+}
+
+/// The count in a line of a column.
+fn in_column(form: &str, line: &str) -> Option<u64> {
+    let (before, after) = form.split_once("{}")?;
+    let is_indented = line.starts_with([' ', '\t']);
+    let rest = match before.trim_start() {
+        unindented if unindented == before => line.strip_prefix(before)?,
+        _ if before.starts_with("  ") && !is_indented => return None,
+        text => line.trim_start().strip_prefix(text)?,
+    };
+    let text = rest.trim_start();
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let is_whole =
+        if after.ends_with('(') { text[end..].starts_with(after) } else { text[end..] == *after };
+    number(&text[..end]).filter(|_| is_whole)
 }
 
 /// `Failed:   0` or `failures=0` as 0 and its name, ignoring a final full stop.
@@ -139,12 +201,8 @@ fn counts(text: &str) -> Option<Counts> {
         let found = counted(part).or_else(|| labelled(part));
         let found = found.and_then(|(count, words)| Some((count, kind(words)?)));
         match found.or_else(|| Some((number(part)?, Kind::All))) {
-            Some((count, Kind::Passed)) => tally.add(Tally::ran(count)),
-            Some((count, Kind::Failed)) => tally.add(Tally::failed(count)),
-            Some((count, Kind::Skipped)) => tally.add(Tally { skipped: count, ..Tally::EMPTY }),
-            Some((count, Kind::Filtered)) => tally.add(Tally { filtered: count, ..Tally::EMPTY }),
             Some((count, Kind::All)) => all = Some(count.saturating_add(all.unwrap_or_default())),
-            Some((_, Kind::Other)) => {}
+            Some((count, kind)) => tally.add(kind.tally(count)),
             None => only &= part.is_empty(),
         }
     }
@@ -158,17 +216,31 @@ fn counts(text: &str) -> Option<Counts> {
     tally.spoke.then_some(Counts { tally, all: all.is_some(), only })
 }
 
-impl Row {
-    fn read(&self, line: &str) -> Option<Tally> {
-        let rest = match self.begins.strip_prefix(' ') {
-            Some(begins) => line.trim_start().strip_prefix(begins)?,
-            None => line.strip_prefix(self.begins)?,
-        };
-        let rest = if self.from.is_empty() { rest } else { rest.split_once(self.from)?.1 };
-        let found = counts(rest).filter(|_| rest.contains(self.has))?;
-        // Without a beginning of its own, a line must hold nothing but counts.
-        (!self.begins.trim().is_empty() || found.all && found.only).then_some(found.tally)
+impl Kind {
+    fn tally(self, count: u64) -> Tally {
+        match self {
+            Kind::Passed => Tally::ran(count),
+            Kind::Failed => Tally::failed(count),
+            Kind::Skipped => Tally { skipped: count, ..Tally::EMPTY },
+            Kind::Filtered => Tally { filtered: count, ..Tally::EMPTY },
+            // The parts are counted.
+            Kind::All => Tally::EMPTY,
+            Kind::Other => Tally::default(),
+        }
     }
+}
+
+/// The counts of a line of [`LINES`]; `bare` is the line without indentation and level.
+fn whole_summary(line: &str, bare: &str) -> Option<(Tally, Form)> {
+    LINES.iter().find_map(|(begins, has, form)| {
+        let rest = match begins.strip_prefix(' ') {
+            Some(begins) => bare.strip_prefix(begins)?,
+            None => line.strip_prefix(begins)?,
+        };
+        let found = counts(rest).filter(|_| rest.contains(has))?;
+        // Without a beginning of its own, a line must hold nothing but counts.
+        (!begins.trim().is_empty() || found.all && found.only).then_some((found.tally, *form))
+    })
 }
 
 /// `1 failed, 2 passed in 0.02s`, `… in 61.20s (0:01:01)`; the line of `=` around it may be missing.
@@ -185,18 +257,13 @@ fn pytest(line: &str) -> Option<Tally> {
 /// What the runners have said so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Runners {
-    /// The sum of the summaries that are complete.
-    tally: Tally,
+    /// The sum of the summaries of each form, and whether there was one.
+    forms: [(Tally, bool); 9],
     in_nextest: bool,
-    in_mocha: bool,
-    /// bun's column, which its last line makes a summary.
-    bun: Tally,
-    /// unittest's count, whose verdict is on the next line.
-    unittest: Option<u64>,
-    ctest: Ctest,
-    dotnet: Dotnet,
+    in_ctest: bool,
+    /// unittest has told its count, and its verdict follows.
+    in_unittest: bool,
     go: Go,
-    maven: Maven,
     swift: Swift,
     tap: Tap,
 }
@@ -207,95 +274,107 @@ impl Runners {
             return;
         }
         let text = line.trim_start();
-        if let Some((count, rest)) = text.strip_prefix("Starting ").and_then(counted) {
-            self.in_nextest |= count > 0 && rest.starts_with("test") && rest.contains(" across ");
-        }
-        self.in_nextest &= !text.starts_with("Summary [");
-        // nextest runs each test in a process with Rust's harness and may show its output.
-        if self.in_nextest && line.starts_with("test result: ") {
+        let bare = without_level(text);
+        if self.is_of_nextest(text) {
             return;
         }
-        let bare = without_level(text);
         let nothing = NOTHING.iter().find(|(begins, _)| bare.starts_with(begins));
         let whole = nothing
             .map(|(_, tally)| *tally)
-            .or_else(|| ROWS.iter().find_map(|row| row.read(line)))
             .or_else(|| pytest(line))
-            .or_else(|| gradle(text));
-        if let Some(tally) = whole {
-            return self.tally.add(tally);
+            .or_else(|| gradle(text))
+            .map(|tally| (tally, Form::Line))
+            .or_else(|| whole_summary(line, bare));
+        if let Some((tally, form)) = whole {
+            self.forms[form as usize].0.add(tally);
+            self.forms[form as usize].1 = true;
+            return;
         }
-        self.mocha(text);
-        self.bun(line);
+        for (form, counts, kind) in COLUMNS {
+            let tally = in_column(counts, line).map(|count| kind.tally(count));
+            self.forms[form as usize].0.add(tally.unwrap_or_default());
+        }
+        for (form, begins, has) in BESIDE_COLUMNS {
+            self.forms[form as usize].1 |= text.starts_with(begins) && text.contains(has);
+        }
         self.unittest(line);
-        self.ctest.line(line);
-        self.dotnet.line(line);
+        self.ctest(line);
         self.go.line(line);
-        self.maven.line(bare);
         self.swift.line(text);
         self.tap.line(line);
     }
 
     pub(super) fn tally(&self) -> Tally {
-        let mut sum = self.tally;
-        sum.add(self.unittest.map(Tally::ran).unwrap_or_default());
-        sum.add(self.ctest.tally());
-        sum.add(self.dotnet.tally());
+        let of = |forms: &[Form]| {
+            let shown = forms.iter().map(|form| self.forms[*form as usize]).filter(|one| one.1);
+            shown
+                .map(|one| one.0)
+                .max_by_key(|it| (it.ran, it.skipped, it.spoke))
+                .unwrap_or_default()
+        };
+        let mut sum = self.forms[Form::Line as usize].0;
+        [Form::Mocha, Form::Bun, Form::Node].iter().for_each(|form| sum.add(of(&[*form])));
+        // These may tell of the same run, so only the largest counts.
+        sum.add(of(&[Form::VsTest, Form::VsTestColumn, Form::TestingPlatform]));
+        sum.add(of(&[Form::MavenClass, Form::MavenModule]));
         sum.add(self.go.tally());
-        sum.add(if self.maven.totals.spoke { self.maven.totals } else { self.maven.classes });
         sum.add(self.swift.tally);
         sum.add(self.swift.closed);
         sum.add(self.tap.tally());
         sum
     }
 
-    /// mocha, Cypress and Hardhat: `2 passing (3ms)`, `1 failing`, `1 pending`, on three lines.
-    fn mocha(&mut self, text: &str) {
-        match counted(text) {
-            Some((count, word)) if word.starts_with("passing (") => {
-                self.in_mocha = true;
-                self.tally.add(Tally::ran(count));
-            }
-            Some((count, "failing")) if self.in_mocha => self.tally.add(Tally::failed(count)),
-            Some((count, "pending")) if self.in_mocha => {
-                self.tally.add(Tally { skipped: count, ..Tally::EMPTY });
-            }
-            _ => {}
+    /// `Summary [   0.018s] 3 tests run: 3 passed, 1 skipped`. True for such a line and for what the tests print before it: nextest
+    /// runs each in a process with Rust's harness and may show its output.
+    fn is_of_nextest(&mut self, text: &str) -> bool {
+        if let Some((count, rest)) = text.strip_prefix("Starting ").and_then(counted) {
+            self.in_nextest |= count > 0 && rest.starts_with("test") && rest.contains(" across ");
         }
-    }
-
-    /// `bun test`: a column of counts, then `Ran 3 tests across 1 file.`
-    fn bun(&mut self, line: &str) {
-        match counted(line) {
-            Some((count, "pass")) if line.starts_with(' ') => self.bun.add(Tally::ran(count)),
-            Some((count, "fail")) if line.starts_with(' ') => self.bun.add(Tally::failed(count)),
-            Some((count, "skip" | "todo")) if line.starts_with(' ') => {
-                self.bun.add(Tally { skipped: count, ..Tally::EMPTY });
-            }
-            _ if line.starts_with("Ran ") && line.contains(" across ") => {
-                self.tally.add(std::mem::take(&mut self.bun));
-            }
-            _ => {}
+        let summary = text.strip_prefix("Summary [");
+        if let Some(found) = summary.and_then(|it| counts(it.split_once(" run: ")?.1)) {
+            self.forms[Form::Line as usize].0.add(found.tally);
         }
+        self.in_nextest &= summary.is_none();
+        summary.is_some() || self.in_nextest && text.starts_with("test result: ")
     }
 
     /// Python's unittest, Django, nose2: `Ran 3 tests in 0.001s`, then `FAILED (failures=1, skipped=1)`.
     fn unittest(&mut self, line: &str) {
+        let sum = &mut self.forms[Form::Line as usize].0;
         if let Some((count, rest)) = line.strip_prefix("Ran ").and_then(counted) {
             if rest.starts_with("test") && rest.contains(" in ") && rest.ends_with('s') {
-                self.tally.add(self.unittest.map(Tally::ran).unwrap_or_default());
-                self.unittest = Some(count);
+                sum.add(Tally::ran(count));
+                self.in_unittest = true;
             }
-            return;
-        }
-        let verdict =
-            ["OK", "FAILED", "NO TESTS RAN"].iter().find_map(|word| line.strip_prefix(word));
-        let Some(details) = verdict.filter(|rest| rest.is_empty() || rest.starts_with(" (")) else {
-            return;
-        };
-        if let Some(all) = self.unittest.take() {
+        } else if let Some(details) =
+            ["OK (", "FAILED ("].iter().find_map(|word| line.strip_prefix(word))
+            && std::mem::take(&mut self.in_unittest)
+        {
+            // The first count holds them all.
             let details = counts(details).map(|found| found.tally).unwrap_or_default();
-            self.tally.add(Tally { failed: details.failed, ..Tally::of_all(all, details.skipped) });
+            sum.add(Tally { ran: 0, ..details });
+            sum.ran = sum.ran.saturating_sub(details.skipped);
+        }
+    }
+
+    /// `50% tests passed, 1 tests failed out of 2`. The total includes skipped tests, which are listed below it, but not
+    /// disabled ones.
+    fn ctest(&mut self, line: &str) {
+        let sum = &mut self.forms[Form::Line as usize].0;
+        if let Some((text, all)) = line.rsplit_once(" failed out of ") {
+            let failed =
+                text.split_once("% tests passed, ").and_then(|(_, failed)| counted(failed));
+            if let (Some((failed, _)), Some(all)) = (failed, number(all)) {
+                sum.add(Tally { failed, ..Tally::ran(all) });
+                self.in_ctest = true;
+            }
+        } else if line.contains("***Not Run (Disabled)") {
+            sum.add(Tally { skipped: 1, ..Tally::default() });
+        } else if self.in_ctest && line.ends_with(" (Skipped)") {
+            // `3 - name (Skipped)`
+            let is_listed = counted(line).is_some_and(|(_, rest)| rest.starts_with("- "));
+            sum.add(Tally { skipped: is_listed.into(), ..Tally::default() });
+            sum.ran = sum.ran.saturating_sub(is_listed.into());
         }
     }
 }
@@ -337,117 +416,6 @@ fn gradle(line: &str) -> Option<Tally> {
         "NO-SOURCE" if is_test => Some(Tally::EMPTY),
         "SKIPPED" if is_test => Some(Tally { skipped: 1, ..Tally::EMPTY }),
         _ => None,
-    }
-}
-
-/// `50% tests passed, 1 tests failed out of 2`. The total includes skipped tests, which are listed
-/// below it, but not disabled ones.
-#[derive(Debug, Clone, Default)]
-struct Ctest {
-    all: u64,
-    failed: u64,
-    skipped: u64,
-    disabled: u64,
-    spoke: bool,
-}
-
-impl Ctest {
-    fn line(&mut self, line: &str) {
-        if let Some((text, total)) = line.rsplit_once(" failed out of ") {
-            let failed =
-                text.split_once("% tests passed, ").and_then(|(_, failed)| counted(failed));
-            if let (Some((failed, _)), Some(all)) = (failed, number(total)) {
-                self.failed = self.failed.saturating_add(failed);
-                self.all = self.all.saturating_add(all);
-                self.spoke = true;
-            }
-        } else if line.starts_with("No tests were found!!!") {
-            self.spoke = true;
-        } else if line.ends_with(" (Disabled)") || line.contains("***Not Run (Disabled)") {
-            self.disabled = self.disabled.saturating_add(1);
-        } else if self.spoke && line.ends_with(" (Skipped)") {
-            // `3 - name (Skipped)`
-            let is_listed = counted(line).is_some_and(|(_, rest)| rest.starts_with("- "));
-            self.skipped = self.skipped.saturating_add(u64::from(is_listed));
-        }
-    }
-
-    fn tally(&self) -> Tally {
-        if !self.spoke {
-            return Tally::default();
-        }
-        let skipped = self.skipped.saturating_add(self.disabled);
-        Tally { skipped, failed: self.failed, ..Tally::of_all(self.all, self.skipped) }
-    }
-}
-
-/// One run may be reported in two of three formats, so they are not added up.
-#[derive(Debug, Clone, Default)]
-struct Dotnet {
-    /// VSTest: `Passed!  - Failed: 0, Passed: 3, Skipped: 0, Total: 3, …` for each assembly.
-    assemblies: Tally,
-    /// VSTest: `Total tests: 3`, `Passed: 2`, `Skipped: 1`, each on its own line.
-    totals: Tally,
-    /// Microsoft.Testing.Platform: `Test run summary: Passed!` and a column, or
-    /// `Test summary: total: 3, failed: 1, …`.
-    platform: Tally,
-    /// The format whose column the next lines may continue: they are indented under its heading.
-    column: Column,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Column {
-    #[default]
-    None,
-    Totals,
-    Platform,
-}
-
-impl Dotnet {
-    fn line(&mut self, line: &str) {
-        let text = line.trim_start();
-        let listed = |counts_of: &str, word: &str| {
-            let found = counts(counts_of).filter(|found| found.all && counts_of.contains(word));
-            found.map(|found| found.tally).unwrap_or_default()
-        };
-        let verdicts = ["Passed!", "Failed!", "Skipped!"];
-        if let Some(rest) = verdicts.iter().find_map(|verdict| text.strip_prefix(verdict)) {
-            return self.assemblies.add(listed(rest, "Total:"));
-        }
-        if let Some(rest) = text.strip_prefix("Test summary: ") {
-            return self.platform.add(listed(rest, "total:"));
-        }
-        if let Some(verdict) = text.strip_prefix("Test run summary: ") {
-            self.column = Column::Platform;
-            let is_empty = verdict.starts_with("Zero tests ran");
-            return self.platform.add(if is_empty { Tally::EMPTY } else { Tally::default() });
-        }
-        if !line.starts_with(' ') {
-            self.column = Column::None;
-        }
-        // `duration: 1s` and the like may be between the counts.
-        let Some((count, label)) = labelled(text) else { return };
-        if label == "Total tests" {
-            self.column = Column::Totals;
-        }
-        let tally = match label {
-            "Passed" | "succeeded" => Tally::ran(count),
-            "Failed" | "failed" => Tally::failed(count),
-            "Skipped" | "skipped" => Tally { skipped: count, ..Tally::EMPTY },
-            "Total tests" | "total" => Tally::EMPTY,
-            _ => return,
-        };
-        match self.column {
-            Column::None => {}
-            Column::Totals => self.totals.add(tally),
-            Column::Platform => self.platform.add(tally),
-        }
-    }
-
-    fn tally(&self) -> Tally {
-        let forms = [self.assemblies, self.totals, self.platform];
-        let most = forms.into_iter().max_by_key(|form| (form.ran, form.skipped, form.spoke));
-        most.unwrap_or_default()
     }
 }
 
@@ -522,37 +490,14 @@ fn go_test(verdict: &str) -> Tally {
     }
 }
 
-/// JUnit and TestNG under Maven Surefire and Failsafe, and under Ant: a line for each class, then the
-/// total of the module. The class lines count only if no total was printed.
-#[derive(Debug, Clone, Default)]
-struct Maven {
-    classes: Tally,
-    totals: Tally,
-}
-
-impl Maven {
-    /// `Tests run: 3, Failures: 0, Errors: 0, Skipped: 1, Time elapsed: …`
-    fn line(&mut self, line: &str) {
-        let Some(rest) =
-            line.strip_prefix("Tests run:").filter(|rest| rest.contains(", Failures: "))
-        else {
-            return;
-        };
-        let is_class = rest.contains("Time elapsed:");
-        let which = if is_class { &mut self.classes } else { &mut self.totals };
-        which.add(counts(rest).map(|found| found.tally).unwrap_or_default());
-    }
-}
-
 /// `swift test`: XCTest and swift-testing, which run in sequence.
 ///
-/// XCTest prints a count after each class, each bundle and the whole run. Only the outermost count
+/// XCTest prints a count after each class, each bundle and the whole run. Only that of the run
 /// is used, which is the last one before another run begins (even if the start of the output was
 /// cut off). An empty XCTest run before swift-testing's is normal and does not mean that there are
 /// no tests.
 #[derive(Debug, Clone, Default)]
 struct Swift {
-    depth: u32,
     /// XCTest's most recent count.
     closed: Tally,
     /// Tests skipped by swift-testing; its total includes them.
@@ -562,15 +507,9 @@ struct Swift {
 
 impl Swift {
     fn line(&mut self, line: &str) {
-        if let Some(suite) = line.strip_prefix("Test Suite '") {
-            if suite.contains("' started at ") {
-                if self.depth == 0 {
-                    self.tally.add(std::mem::take(&mut self.closed));
-                }
-                self.depth = self.depth.saturating_add(1);
-            } else if suite.contains("' passed at ") || suite.contains("' failed at ") {
-                self.depth = self.depth.saturating_sub(1);
-            }
+        let runs = ["Test Suite 'All tests' started", "Test Suite 'Selected tests' started"];
+        if runs.iter().any(|run| line.starts_with(run)) {
+            self.tally.add(std::mem::take(&mut self.closed));
         } else if let Some(rest) = line.strip_prefix("Executed ") {
             // `3 tests, with 1 test skipped and 0 failures (0 unexpected) in 0.001 (0.001) seconds`
             let text = rest.split(" (").next().unwrap_or_default();
@@ -594,14 +533,13 @@ impl Swift {
     }
 }
 
-/// The Test Anything Protocol (bats, vitest's and mocha's reporters, prove), and the summary of
-/// Node's test runner, which follows such lines or a tree.
+/// The Test Anything Protocol (bats, vitest's and mocha's reporters, prove).
 ///
-/// The summary is more precise than the lines: it excludes suites and counts their tests. So the
-/// lines before a summary are discarded.
+/// A summary of prove or Node that follows such lines is more precise: it excludes suites and counts their tests. So the
+/// lines before it are discarded.
 #[derive(Debug, Clone, Default)]
 struct Tap {
-    /// The counts of the summaries.
+    /// The counts of prove's summaries.
     summaries: Tally,
     /// Test lines since the last summary.
     points: Tally,
@@ -612,8 +550,8 @@ struct Tap {
 
 impl Tap {
     fn line(&mut self, line: &str) {
-        if let Some(fact) = line.strip_prefix("# ").or_else(|| line.strip_prefix("ℹ ")) {
-            self.fact(fact);
+        if line.starts_with("# tests ") || line.starts_with("ℹ tests ") {
+            self.points = Tally::default();
         } else if let Some(point) = line.strip_prefix("ok ") {
             self.points.add(point_of(point, Tally::ran(1)));
         } else if let Some(point) = line.strip_prefix("not ok ") {
@@ -636,23 +574,6 @@ impl Tap {
                 let skipped = u64::from(has_directive(comment));
                 self.points.add(Tally { skipped, ..Tally::EMPTY });
             }
-        }
-    }
-
-    /// `tests 3`, `pass 2`, `fail 1`, `skipped 0`
-    fn fact(&mut self, fact: &str) {
-        let Some((what, count)) = fact.split_once(' ') else { return };
-        let Some(count) = number(count.trim_start()) else { return };
-        match what {
-            "tests" => {
-                self.points = Tally::default();
-                self.summaries.add(Tally::EMPTY);
-            }
-            _ if !self.summaries.spoke => {}
-            "pass" => self.summaries.add(Tally::ran(count)),
-            "fail" | "cancelled" => self.summaries.add(Tally::failed(count)),
-            "skipped" | "todo" => self.summaries.add(Tally { skipped: count, ..Tally::EMPTY }),
-            _ => {}
         }
     }
 

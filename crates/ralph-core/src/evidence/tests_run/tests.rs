@@ -444,3 +444,134 @@ fn a_flag_that_runs_no_test_decides_only_where_nothing_else_runs() {
         check(command, "", Unknown);
     }
 }
+
+#[track_caller]
+fn check_names(name: &str, tests: &[&str]) {
+    let output = recording(name);
+    for size in [output.len(), 7] {
+        let mut scanner = FailureScanner::default();
+        output.chunks(size).for_each(|piece| scanner.feed(piece));
+        assert_eq!(scanner.finish().tests, tests, "{name}");
+    }
+}
+
+#[test]
+fn the_failing_test_of_each_runner_is_named() {
+    for (name, tests) in [
+        ("cargo-test/fail", &["t::a"][..]),
+        ("cargo-nextest/fail", &["empty t::a"]),
+        ("jest/fail", &["a"]),
+        ("ctest/fail", &["a"]),
+        ("vitest/fail", &["a"]),
+        ("mocha/fail", &["a"]),
+        ("node/fail", &["a"]),
+        ("node/fail-spec", &["a"]),
+        ("pytest/fail", &["test_fail.py::test_bad"]),
+        ("unittest/fail", &["test_c"]),
+        ("go/fail", &["TestBad"]),
+        ("go/fail-v", &["TestBad"]),
+        ("bats/fail-tap", &["a"]),
+        ("bun/fail", &["a"]),
+        ("deno/fail", &["a"]),
+        ("rspec/fail", &["x c"]),
+        ("phpunit/fail", &["FailTest::testOne"]),
+    ] {
+        check_names(name, tests);
+    }
+}
+
+#[test]
+fn jest_names_a_failure_also_where_it_lists_no_tests() {
+    let output = "● Multiple configurations found:\n  ● Console\n\n  ● Test suite failed to run\n\n  ● weeks › a Sunday\n\n    expect(1)\n";
+    assert_eq!(Failures::of(output).tests, ["weeks › a Sunday"]);
+}
+
+#[test]
+fn a_test_that_is_skipped_or_still_to_be_done_has_not_failed() {
+    let output = "not ok 1 - a # TODO later\nnot ok 2 - b #skip\nnot ok 3 - c # time=3ms\n";
+    assert_eq!(Failures::of(output).tests, ["c"]);
+}
+
+#[test]
+fn a_run_without_failures_names_none() {
+    for name in [
+        "cargo-test/pass",
+        "jest/pass",
+        "vitest/pass",
+        "mocha/pass",
+        "node/pass-spec",
+        "node/pass-tap",
+        "node/skipped",
+        "pytest/pass",
+        "go/verbose",
+        "rspec/pass",
+        "unittest/pass-v",
+    ] {
+        check_names(name, &[]);
+    }
+}
+
+#[test]
+fn the_error_is_the_line_that_states_it() {
+    let error = |name: &str| Failures::of(&String::from_utf8_lossy(&recording(name))).error;
+    assert_eq!(
+        error("pytest/error"),
+        "ModuleNotFoundError: No module named 'nothing_of_this_name'"
+    );
+    assert_eq!(error("node/fail-spec"), "Error: x");
+    assert_eq!(error("unittest/fail"), "AssertionError: x");
+    for (line, states) in [
+        ("src/a.ts(3,5): error TS2322: Type", true),
+        ("error[E0425]: cannot find value", true),
+        ("a.c:3:5: error: expected ';'", true),
+        ("thread 'main' panicked at src/main.rs:2:5:", true),
+        ("throw new Error('x')", false),
+        ("0 errors", false),
+        ("Errors are fine", false),
+    ] {
+        assert_eq!(Failures::of(line).error == line, states, "{line}");
+    }
+}
+
+#[test]
+fn a_missing_program_module_or_script_is_the_error() {
+    for (line, states) in [
+        ("sh: 1: cargo: not found", true),
+        ("cargo: not found", true),
+        ("/bin/sh: ./run.sh: not found", true),
+        ("bash: line 1: cargo: command not found", true),
+        ("zsh: command not found: cargo", true),
+        ("env: ‘node’: No such file or directory", true),
+        ("make: jest: No such file or directory", true),
+        ("/usr/bin/python3: No module named pytest", true),
+        ("npm error Missing script: \"x\"", true),
+        ("npm ERR! Missing script: \"x\"", true),
+        (" ERR_PNPM_NO_SCRIPT  Missing script: x", true),
+        ("GET /a page: not found", false),
+        ("ls: cannot access 'a b': No such file or directory", false),
+        ("3 links were not found", false),
+        (": not found", false),
+    ] {
+        assert_eq!(Failures::of(line).error == line.trim(), states, "{line}");
+    }
+    let both = "sh: 1: jest: not found\nerror: build failed\n";
+    assert_eq!(Failures::of(both).error, "sh: 1: jest: not found");
+}
+
+#[test]
+fn an_inner_test_replaces_the_outer_one_and_no_name_comes_twice() {
+    let go = "--- FAIL: TestWeek (0.00s)\n    --- FAIL: TestWeek/iso (0.00s)\n    --- FAIL: TestWeek/us (0.00s)\n";
+    assert_eq!(Failures::of(go).tests, ["TestWeek/iso", "TestWeek/us"]);
+    let many: String = (0..20).map(|n| format!("test t{n} ... FAILED\n")).collect();
+    assert_eq!(Failures::of(&many).tests.len(), 8);
+}
+
+#[test]
+fn no_frame_of_a_stack_is_left_over() {
+    for name in ["node/fail-spec", "mocha/fail", "jest/fail", "cargo-test/fail", "unittest/fail"] {
+        let text = without_frames(&String::from_utf8_lossy(&recording(name)));
+        for frame in ["node:internal", "    at ", "File \"", "backtrace", "Traceback", "/rustc/"] {
+            assert!(!text.contains(frame), "{name}: {frame} in {text}");
+        }
+    }
+}
