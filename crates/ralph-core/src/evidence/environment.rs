@@ -14,125 +14,22 @@ use crate::text::secrets;
 const LONGEST: usize = 16 * 1024;
 
 /// Exact names of variables that decide what runs.
-const NAMES: [&str; 48] = [
-    "PATH",
-    "HOME",
-    "SHELL",
-    "IFS",
-    "CDPATH",
-    "ENV",
-    "BASH_ENV",
-    "SHELLOPTS",
-    "BASHOPTS",
-    "POSIXLY_CORRECT",
-    "PROMPT_COMMAND",
-    "PS4",
-    "GLOBIGNORE",
-    "CI",
-    "CC",
-    "CXX",
-    "LD",
-    "AR",
-    "CPATH",
-    "LIBRARY_PATH",
-    "CFLAGS",
-    "CXXFLAGS",
-    "CPPFLAGS",
-    "LDFLAGS",
-    "MAKE",
-    "MAKEFLAGS",
-    "MFLAGS",
-    "MAKEFILES",
-    "GNUMAKEFLAGS",
-    "MAKEOVERRIDES",
-    "VIRTUAL_ENV",
-    "CLASSPATH",
-    "JAVA_HOME",
-    "JAVA_OPTS",
-    "JDK_JAVA_OPTIONS",
-    "JAVA_TOOL_OPTIONS",
-    "_JAVA_OPTIONS",
-    "RUBYOPT",
-    "RUBYLIB",
-    "PHPRC",
-    "PHP_INI_SCAN_DIR",
-    "TS_NODE_PROJECT",
-    "ELECTRON_RUN_AS_NODE",
-    "XDG_CONFIG_HOME",
-    "XDG_CONFIG_DIRS",
-    "EDITOR",
-    "GREP_OPTIONS",
-    "AWKPATH",
+const NAMES: [&str; 23] = [
+    "PATH", "HOME", "SHELL", "IFS", "ENV", "PS4", "CDPATH", "CPATH", "AWKPATH", "CI", "CC", "CXX",
+    "LD", "AR", "EDITOR", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "MFLAGS", "PHPRC",
+    "RUBYOPT", "RUBYLIB",
 ];
 
-/// Prefixes of such variables, in upper case. Case is ignored because npm reads both.
-const PREFIXES: [&str; 66] = [
-    "LD_",
-    "DYLD_",
-    "GCONV_",
-    "GLIBC_",
-    "MALLOC_",
-    "BASH_FUNC_",
-    "NODE_",
-    "NPM_",
-    "YARN_",
-    "PNPM_",
-    "COREPACK_",
-    "NVM_",
-    "FNM_",
-    "VOLTA_",
-    "DENO_",
-    "BUN_",
-    "BABEL_",
-    "TSX_",
-    "SWC_",
-    "JEST_",
-    "VITEST_",
-    "MOCHA_",
-    "PLAYWRIGHT_",
-    "CYPRESS_",
-    "PYTHON",
-    "PYTEST_",
-    "PY_",
-    "PIP_",
-    "UV_",
-    "POETRY_",
-    "PIPENV_",
-    "PDM_",
-    "HATCH_",
-    "TOX_",
-    "TOXENV",
-    "NOX",
-    "CONDA_",
-    "PYENV_",
-    "COVERAGE_",
-    "HYPOTHESIS_",
-    "DJANGO_",
-    "FLASK_",
-    "CARGO",
-    "RUST",
-    "NEXTEST_",
-    "PROPTEST_",
-    "GO",
-    "CGO_",
-    "MAVEN_",
-    "MVN_",
-    "GRADLE_",
-    "SBT_",
-    "BUNDLE_",
-    "GEM_",
-    "RAILS_",
-    "RBENV_",
-    "PERL",
-    "PROVE_",
-    "PHP_",
-    "COMPOSER_",
-    "DOTNET_",
-    "SWIFT_",
-    "CTEST_",
-    "CMAKE_",
-    "GTEST_",
-    "BATS_",
+/// How names of such variables of shells, languages and their tools begin, in capitals: npm reads both.
+const PREFIXES: [&str; 73] = [
+    "LD_", "DYLD_", "GCONV_", "GLIBC_", "MALLOC_", "BASH_", "BASHOPTS", "POSIXLY_", "PROMPT_",
+    "MAKE", "GNUMAKE", "NODE_", "TS_NODE_", "NPM_", "YARN_", "PNPM_", "COREPACK", "NVM_", "FNM_",
+    "VOLTA_", "DENO_", "BUN_", "BABEL_", "TSX_", "SWC_", "JEST_", "VITEST_", "MOCHA_", "CYPRESS_",
+    "ELECTRON", "PYTHON", "PYTEST_", "PY_", "PIP_", "UV_", "POETRY_", "PIPENV_", "PDM_", "HATCH_",
+    "TOX_", "TOXENV", "NOX", "CONDA_", "PYENV_", "VIRTUAL_", "COVERAGE", "DJANGO_", "FLASK_",
+    "CARGO", "RUST", "NEXTEST_", "PROPTEST", "GO", "CGO_", "MAVEN_", "MVN_", "GRADLE_", "SBT_",
+    "BUNDLE_", "GEM_", "RAILS_", "RBENV_", "PERL", "PROVE_", "PHP_", "COMPOSER", "DOTNET_",
+    "SWIFT_", "CTEST_", "CMAKE_", "GTEST_", "BATS_", "XDG_CONF",
 ];
 
 /// More prefixes: tool managers, git, and wrappers of a shell or a compiler.
@@ -141,28 +38,14 @@ const MANAGERS: [&str; 14] = [
     "SCCACHE_", "CCACHE_", "BAZEL_", "JUST_", "TASK_",
 ];
 
-/// Words between underscores which show that a variable selects tests.
-const CHOOSES: [&str; 20] = [
-    "TEST",
-    "TESTS",
-    "TESTARGS",
-    "TESTOPTS",
-    "TESTFLAGS",
-    "TESTFILES",
-    "TESTCASE",
-    "SPEC",
-    "SPECS",
-    "SUITE",
-    "FILTER",
-    "FILTERS",
-    "SKIP",
-    "ONLY",
-    "GREP",
-    "SHARD",
-    "MATCH",
-    "INCLUDE",
-    "EXCLUDE",
-    "RUNNER",
+/// Longer prefixes of both kinds.
+const LONG: [&str; 6] =
+    ["CLASSPATH", "LIBRARY_PATH", "SHELLOPTS", "GLOBIGNORE", "PLAYWRIGHT_", "HYPOTHESIS_"];
+
+/// Words between underscores which show that a variable selects tests, as do those that begin with `TEST`, or is one of Java.
+const WORDS: [&str; 14] = [
+    "SPEC", "SPECS", "SUITE", "FILTER", "FILTERS", "SKIP", "ONLY", "GREP", "SHARD", "MATCH",
+    "INCLUDE", "EXCLUDE", "RUNNER", "JAVA",
 ];
 
 /// True for a variable that can decide which programs or tests a command runs.
@@ -174,9 +57,10 @@ pub fn decides(name: &str) -> bool {
     let capitals = name.to_ascii_uppercase();
     let begins = |with: &&str| capitals.starts_with(*with);
     NAMES.contains(&capitals.as_str())
-        || PREFIXES.iter().any(&begins)
-        || MANAGERS.iter().any(begins)
-        || capitals.split(['_', '-', '.']).any(|word| CHOOSES.contains(&word))
+        || PREFIXES.iter().chain(&MANAGERS).chain(&LONG).any(begins)
+        || capitals
+            .split(['_', '-', '.'])
+            .any(|word| word.starts_with("TEST") || WORDS.contains(&word))
 }
 
 /// The differences between an environment and the recorded one.
