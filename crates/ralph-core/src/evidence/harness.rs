@@ -237,27 +237,10 @@ pub(super) fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Extensions of configuration; an empty one is that of `Makefile` and `.babelrc`.
+/// Extensions of configuration, beside `properties`; an empty one is that of `Makefile` and `.babelrc`.
 const CONFIGURATION: &[&str] = &[
-    "",
-    "json",
-    "jsonc",
-    "json5",
-    "yaml",
-    "yml",
-    "toml",
-    "ini",
-    "cfg",
-    "conf",
-    "properties",
-    "xml",
-    "neon",
-    "dist",
-    "env",
-    "work",
-    "bazel",
-    "bzl",
-    "xcconfig",
+    "", "json", "jsonc", "json5", "yaml", "yml", "toml", "ini", "cfg", "conf", "xml", "neon",
+    "dist", "env", "work", "bazel", "bzl", "xcconfig",
 ];
 
 /// Extensions of data and scripts, which are harness where a command names them.
@@ -381,8 +364,7 @@ fn is_configuration(folder: &str, name: &str, extension: &str, around: &Around<'
     in_tools
         || !below_source && name.split('.').skip(1).any(is_dotted)
         || is_package(folder, around)
-            && (CONFIGURATION.contains(&extension)
-                && (!extension.is_empty() || has_manifest(folder, around))
+            && (configures(extension) && (!extension.is_empty() || has_manifest(folder, around))
                 || MANIFESTS.contains(&name)
                 || matches!(first, "check" | "checks" | "bench" | "benchmark" | "benchmarks")
                 || words.len() == 1 && (matches!(first, "build" | "setup") || is_recipe(first, ""))
@@ -431,8 +413,12 @@ fn join(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
+fn configures(extension: &str) -> bool {
+    CONFIGURATION.contains(&extension) || extension == "properties"
+}
+
 fn is_data(extension: &str) -> bool {
-    CONFIGURATION.contains(&extension) || DATA.contains(&extension)
+    configures(extension) || DATA.contains(&extension)
 }
 
 fn extension(name: &str) -> &str {
