@@ -4,6 +4,16 @@ use super::{EcosystemCommands, RootFiles};
 use crate::shell::vacuous;
 use serde_json::Value;
 
+/// Lock files, and the package manager that writes each.
+pub(crate) const LOCKS: [(&str, &str); 6] = [
+    ("pnpm-lock.yaml", "pnpm"),
+    ("yarn.lock", "yarn"),
+    ("bun.lock", "bun"),
+    ("bun.lockb", "bun"),
+    ("package-lock.json", "npm"),
+    ("npm-shrinkwrap.json", "npm"),
+];
+
 /// The first of these scripts that is a test is used; the others are for projects whose `test`
 /// watches.
 const TESTS: [&str; 4] = ["test", "test:ci", "test:run", "test:unit"];
@@ -17,9 +27,9 @@ pub(super) fn find(files: &RootFiles<'_>) -> EcosystemCommands {
     if !manifest.is_object() {
         return EcosystemCommands::default();
     }
-    let manager = Manager::of(files, &manifest);
+    let manager = manager(files, &manifest);
     let scripted = |names: &[&str]| {
-        names.iter().find(|name| usable(script(&manifest, name))).map(|name| manager.run(name))
+        names.iter().find(|name| usable(script(&manifest, name))).map(|name| run(manager, name))
     };
     EcosystemCommands {
         tests: TESTS
@@ -63,8 +73,8 @@ fn usable(script: &str) -> bool {
         })
 }
 
-fn test_command(manager: Manager, name: &str, script: &str) -> String {
-    let command = manager.run(name);
+fn test_command(manager: &str, name: &str, script: &str) -> String {
+    let command = run(manager, name);
     // Without `CI` it watches.
     if script.contains("react-scripts test") && !script.contains("CI=") {
         format!("CI=true {command}")
@@ -73,7 +83,7 @@ fn test_command(manager: Manager, name: &str, script: &str) -> String {
     }
 }
 
-fn compiler(files: &RootFiles<'_>, manifest: &Value, manager: Manager) -> Option<String> {
+fn compiler(files: &RootFiles<'_>, manifest: &Value, manager: &str) -> Option<String> {
     if !files.has("tsconfig.json") {
         return None;
     }
@@ -88,54 +98,34 @@ fn compiler(files: &RootFiles<'_>, manifest: &Value, manager: Manager) -> Option
     let declared = ["dependencies", "devDependencies", "peerDependencies"]
         .iter()
         .any(|kind| manifest[kind]["typescript"].is_string());
-    Some(manager.tsc(declared, flags))
+    Some(tsc(manager, declared, flags))
 }
 
-#[derive(Clone, Copy)]
-enum Manager {
-    Npm,
-    Pnpm,
-    Yarn,
-    Bun,
+/// The stated package manager, otherwise the one whose lock file exists.
+fn manager(files: &RootFiles<'_>, manifest: &Value) -> &'static str {
+    let stated = manifest["packageManager"].as_str().and_then(|text| text.split('@').next());
+    let known = LOCKS.iter().map(|(_, manager)| *manager).find(|manager| Some(*manager) == stated);
+    let locked = || LOCKS.iter().find(|(lock, _)| files.has(lock)).map(|(_, manager)| *manager);
+    known.or_else(locked).unwrap_or("npm")
 }
 
-impl Manager {
-    fn of(files: &RootFiles<'_>, manifest: &Value) -> Manager {
-        let stated = manifest["packageManager"].as_str().and_then(|text| text.split('@').next());
-        match stated {
-            Some("pnpm") => Manager::Pnpm,
-            Some("yarn") => Manager::Yarn,
-            Some("bun") => Manager::Bun,
-            Some("npm") => Manager::Npm,
-            _ if files.has("pnpm-lock.yaml") => Manager::Pnpm,
-            _ if files.has("yarn.lock") => Manager::Yarn,
-            _ if files.has_any(&["bun.lock", "bun.lockb"]) => Manager::Bun,
-            _ => Manager::Npm,
-        }
+/// `bun test` would start Bun's own runner instead of the script.
+fn run(manager: &str, script: &str) -> String {
+    match (manager, script) {
+        ("npm" | "pnpm", "test") => format!("{manager} test"),
+        _ => format!("{manager} run {script}"),
     }
+}
 
-    fn run(self, script: &str) -> String {
-        match (self, script) {
-            (Manager::Npm, "test") => "npm test".to_owned(),
-            (Manager::Npm, _) => format!("npm run {script}"),
-            (Manager::Pnpm, "test") => "pnpm test".to_owned(),
-            (Manager::Pnpm, _) => format!("pnpm run {script}"),
-            (Manager::Yarn, _) => format!("yarn run {script}"),
-            // `bun test` would start Bun's own runner instead of the script.
-            (Manager::Bun, _) => format!("bun run {script}"),
-        }
-    }
-
-    /// If TypeScript is not installed, a plain `npx tsc` would download an unrelated package with
-    /// that name.
-    fn tsc(self, declared: bool, flags: &str) -> String {
-        let launcher = match self {
-            Manager::Npm if declared => "npx",
-            Manager::Npm => "npx --no-install",
-            Manager::Pnpm => "pnpm exec",
-            Manager::Yarn => "yarn run",
-            Manager::Bun => "bunx",
-        };
-        format!("{launcher} tsc {flags}")
-    }
+/// If TypeScript is not installed, a plain `npx tsc` would download an unrelated package with
+/// that name.
+fn tsc(manager: &str, declared: bool, flags: &str) -> String {
+    let launcher = match manager {
+        "pnpm" => "pnpm exec",
+        "yarn" => "yarn run",
+        "bun" => "bunx",
+        _ if declared => "npx",
+        _ => "npx --no-install",
+    };
+    format!("{launcher} tsc {flags}")
 }

@@ -1,19 +1,9 @@
 //! `package.json`: how to call its scripts, its dependencies, and the packages beside it.
 
 use super::{Fact, FileFormat, Project, shape, show, useful};
+use crate::project::node::LOCKS;
 use serde_json::Value;
 use std::collections::BTreeSet;
-
-/// Lock files, and the package manager that writes each.
-const LOCKS: [(&str, &str); 7] = [
-    ("pnpm-lock.yaml", "pnpm"),
-    ("yarn.lock", "yarn"),
-    ("bun.lock", "bun"),
-    ("bun.lockb", "bun"),
-    ("package-lock.json", "npm"),
-    ("npm-shrinkwrap.json", "npm"),
-    ("deno.lock", "deno"),
-];
 
 pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
     let manifest = project.document("package.json", FileFormat::Json).filter(Value::is_object)?;
@@ -48,8 +38,12 @@ fn manager(project: &dyn Project, manifest: &Value) -> Option<String> {
     }
     let entries = project.folder("".as_ref())?.entries;
     let is_there = |name: &str| entries.iter().any(|entry| entry.name == name);
-    let managers: BTreeSet<&str> =
-        LOCKS.iter().filter(|(lock, _)| is_there(lock)).map(|(_, manager)| *manager).collect();
+    let managers: BTreeSet<&str> = LOCKS
+        .iter()
+        .chain(&[("deno.lock", "deno")])
+        .filter(|(lock, _)| is_there(lock))
+        .map(|(_, manager)| *manager)
+        .collect();
     let managers: Vec<&str> = managers.into_iter().collect();
     match managers.as_slice() {
         [] => None,

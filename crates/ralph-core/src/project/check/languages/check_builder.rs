@@ -63,13 +63,26 @@ impl CheckBuilder {
         name: &str,
         by: &Path,
         remedy: &str,
-    ) -> Option<ToolCommand> {
-        let tool = around.tool(name);
-        if tool.is_none() {
-            let by = said(around, by);
-            self.lacks(name, format!("{by} configures it, but it is not installed; {remedy}"));
-        }
-        tool
+    ) -> Option<Configured> {
+        let why = format!("{} configures it", said(around, by));
+        let Some(tool) = around.tool(name) else {
+            self.lacks(name, format!("{why}, but it is not installed; {remedy}"));
+            return None;
+        };
+        Some(Configured { tool, folder: folder_of(by).to_path_buf(), why })
+    }
+
+    /// Adds a run of a tool in the folder of its configuration.
+    pub(super) fn run(
+        &mut self,
+        kind: CheckKind,
+        name: &str,
+        by: &Configured,
+        arguments: &[&str],
+        form: OutputFormat,
+    ) -> Draft<'_> {
+        let program = by.tool.with(arguments).into();
+        self.add(kind, name, program, form).at(&by.folder).because(by.why.as_str())
     }
 
     fn add(
@@ -92,6 +105,16 @@ impl CheckBuilder {
         let Some(Ok(check)) = self.said.last_mut() else { unreachable!("it was pushed above") };
         Draft(check)
     }
+}
+
+/// An installed tool that the project configures.
+#[derive(Debug, Clone)]
+pub(super) struct Configured {
+    pub(super) tool: ToolCommand,
+    /// The folder with its configuration: many tools look for it only in their working directory.
+    pub(super) folder: PathBuf,
+    /// Why it runs, for a person.
+    pub(super) why: String,
 }
 
 /// An added check whose details can still be set.

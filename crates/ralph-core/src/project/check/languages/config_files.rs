@@ -5,9 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::workspace::{Around, ToolCommand};
-use super::check_builder::CheckBuilder;
-use super::{folder_of, said};
+use super::super::workspace::Around;
+use super::check_builder::{CheckBuilder, Configured};
+use super::folder_of;
 
 /// The places in which a tool looks for its configuration.
 #[derive(Debug, Clone, Copy)]
@@ -25,16 +25,6 @@ impl ConfigFiles {
     }
 }
 
-/// An installed tool that the project configures.
-#[derive(Debug, Clone)]
-pub(super) struct Configured {
-    pub(super) tool: ToolCommand,
-    /// The folder with its configuration: many tools look for it only in their working directory.
-    pub(super) folder: PathBuf,
-    /// Why it runs, for a person.
-    pub(super) why: String,
-}
-
 /// The tool, if the project configures it. A tool that is not installed is recorded as lacking.
 pub(super) fn configured(
     around: &dyn Around,
@@ -42,10 +32,7 @@ pub(super) fn configured(
     (name, remedy): (&str, &str),
     wanted: &mut CheckBuilder,
 ) -> Option<Configured> {
-    let config = nearest(around, places)?;
-    let tool = wanted.configured(around, name, &config, remedy)?;
-    let why = format!("{} configures it", said(around, &config));
-    Some(Configured { tool, folder: folder_of(&config).to_path_buf(), why })
+    wanted.configured(around, name, &nearest(around, places)?, remedy)
 }
 
 /// The tool, if the project configures it or, for the reason given, if it is installed.

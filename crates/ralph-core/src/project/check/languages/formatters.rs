@@ -4,59 +4,23 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::super::CheckKind;
 use super::super::parsers::OutputFormat;
 use super::super::workspace::Around;
 use super::check_builder::CheckBuilder;
 use super::package::{self, Package};
-use super::{folder_of, javascript, matches_any, name_of, said, text_of, upward};
+use super::{folder_of, javascript, matches_any, name_of, text_of, upward};
 
 const BIOME_CONFIGS: &[&str] = &["biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"];
 
 /// Files that Biome knows besides JavaScript.
 const BIOME_NAMES: &[&str] = &["*.json", "*.jsonc", "*.css", "*.graphql", "*.gql"];
 
-const PRETTIER_CONFIGS: &[&str] = &[
-    ".prettierrc",
-    ".prettierrc.json",
-    ".prettierrc.yml",
-    ".prettierrc.yaml",
-    ".prettierrc.json5",
-    ".prettierrc.js",
-    ".prettierrc.mjs",
-    ".prettierrc.cjs",
-    ".prettierrc.ts",
-    ".prettierrc.mts",
-    ".prettierrc.cts",
-    ".prettierrc.toml",
-    "prettier.config.js",
-    "prettier.config.mjs",
-    "prettier.config.cjs",
-    "prettier.config.ts",
-    "prettier.config.mts",
-    "prettier.config.cts",
-];
-
-/// Files that Prettier knows besides JavaScript. `--ignore-unknown` covers those that its version
-/// does not know.
-const PRETTIER_NAMES: &[&str] = &[
-    "*.json",
-    "*.jsonc",
-    "*.json5",
-    "*.css",
-    "*.scss",
-    "*.less",
-    "*.md",
-    "*.markdown",
-    "*.mdx",
-    "*.html",
-    "*.htm",
-    "*.vue",
-    "*.yaml",
-    "*.yml",
-    "*.graphql",
-    "*.gql",
-    "*.hbs",
-    "*.handlebars",
+/// The endings of files that Prettier knows besides JavaScript. `--ignore-unknown` covers those that
+/// its version does not know.
+const PRETTIER_ENDINGS: &[&str] = &[
+    "json", "jsonc", "json5", "css", "scss", "less", "md", "markdown", "mdx", "html", "htm", "vue",
+    "yaml", "yml", "graphql", "gql", "hbs",
 ];
 
 pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
@@ -81,7 +45,7 @@ pub(super) fn biome_config(around: &dyn Around) -> Option<PathBuf> {
 fn biome(around: &dyn Around, wanted: &mut CheckBuilder) {
     let Some(config) = biome_config(around) else { return };
     let remedy = package::remedy(around);
-    let Some(tool) = wanted.configured(around, "biome", &config, &remedy) else { return };
+    let Some(biome) = wanted.configured(around, "biome", &config, &remedy) else { return };
     let file = text_of(around.file());
     let (reporter, form): (&[&str], _) = match knows_sarif(around) {
         true => (&["--reporter=sarif"], OutputFormat::Sarif),
@@ -95,11 +59,8 @@ fn biome(around: &dyn Around, wanted: &mut CheckBuilder) {
         "--colors=off",
         &file,
     ];
-    let line = tool.with(&[&["check", "--write"], reporter, &rest].concat());
-    wanted
-        .fix("biome", line, form)
-        .at(folder_of(&config))
-        .because(format!("{} configures it", said(around, &config)));
+    let arguments = [&["check", "--write"], reporter, &rest].concat();
+    wanted.run(CheckKind::Fix, "biome", &biome, &arguments, form);
 }
 
 /// Biome writes SARIF since 2.4. A Biome that is not the project's own is assumed to be new.
@@ -118,28 +79,29 @@ fn knows_sarif(around: &dyn Around) -> bool {
 
 fn prettier(around: &dyn Around, wanted: &mut CheckBuilder) {
     let name = name_of(around.file());
-    if !matches_any(PRETTIER_NAMES, name) && !matches_any(javascript::NAMES, name) {
+    let is_known =
+        name.rsplit_once('.').is_some_and(|(_, ending)| PRETTIER_ENDINGS.contains(&ending));
+    if !is_known && !matches_any(&["*.handlebars"], name) && !matches_any(javascript::NAMES, name) {
         return;
     }
     let Some(config) = prettier_config(around) else { return };
     let remedy = package::remedy(around);
-    let Some(tool) = wanted.configured(around, "prettier", &config, &remedy) else { return };
+    let Some(prettier) = wanted.configured(around, "prettier", &config, &remedy) else { return };
     // Prettier finds its configuration from the file, but its ignore list from the working
     // directory.
     let start = around.nearest(&[".prettierignore"]).unwrap_or_else(|| config.clone());
     let file = text_of(around.file());
-    let line = tool.with(&["--write", "--log-level", "warn", "--ignore-unknown", &file]);
+    let arguments = ["--write", "--log-level", "warn", "--ignore-unknown", &file];
     wanted
-        .fix("prettier", line, OutputFormat::Whole)
-        .at(folder_of(&start))
-        .because(format!("{} configures it", said(around, &config)));
+        .run(CheckKind::Fix, "prettier", &prettier, &arguments, OutputFormat::Whole)
+        .at(folder_of(&start));
 }
 
 /// The nearest file that mentions Prettier. A mere dependency counts only if Biome does not do the
 /// same work.
 fn prettier_config(around: &dyn Around) -> Option<PathBuf> {
     let packages = Package::all(around);
-    let own = around.nearest(PRETTIER_CONFIGS);
+    let own = package::nearest_config(around, &[".prettierrc", "prettier.config"]);
     let member = packages.iter().find(|package| package.has("prettier")).map(Package::path);
     let needed = || packages.iter().find(|package| package.needs("prettier")).map(Package::path);
     own.or(member).or_else(|| biome_config(around).is_none().then(needed).flatten())

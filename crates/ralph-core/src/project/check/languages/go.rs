@@ -5,10 +5,10 @@
 
 use std::path::Path;
 
-use super::super::CheckMethod;
 use super::super::parsers::OutputFormat;
 use super::super::workspace::Around;
-use super::check_builder::CheckBuilder;
+use super::super::{CheckKind, CheckMethod};
+use super::check_builder::{CheckBuilder, Configured};
 use super::config_files::{ConfigFiles, configured};
 use super::{folder_of, said};
 
@@ -31,15 +31,20 @@ fn package(around: &dyn Around, module: &Path, wanted: &mut CheckBuilder) {
     let folder = folder_of(around.file());
     if let Some(go) = wanted.configured(around, "go", module, "install Go (https://go.dev)") {
         let why = format!("it is in the module of {}", said(around, module));
+        let go = Configured { folder: folder.to_path_buf(), why, ..go };
         wanted
-            .look("go vet", go.with(&["vet", "."]), OutputFormat::Plain)
-            .whole(folder)
-            .because(why);
+            .run(CheckKind::Look, "go vet", &go, &["vet", "."], OutputFormat::Plain)
+            .whole(folder);
         if around.names(folder).iter().any(|name| name.ends_with("_test.go")) {
             // Vetting is a check of its own.
-            let program = go.with(&["test", "-vet=off", "."]);
             wanted
-                .test("go test", program, OutputFormat::Whole)
+                .run(
+                    CheckKind::Test,
+                    "go test",
+                    &go,
+                    &["test", "-vet=off", "."],
+                    OutputFormat::Whole,
+                )
                 .whole(folder)
                 .because("its package has tests");
         }
@@ -52,8 +57,11 @@ fn package(around: &dyn Around, module: &Path, wanted: &mut CheckBuilder) {
 fn lint(around: &dyn Around, folder: &Path, wanted: &mut CheckBuilder) {
     let named = ("golangci-lint", "see https://golangci-lint.run");
     let Some(linter) = configured(around, GOLANGCI, named, wanted) else { return };
-    let program = linter.tool.with(&["run", "--fix=false", "--allow-parallel-runners", "."]);
-    wanted.look("golangci-lint", program, OutputFormat::Plain).whole(folder).because(linter.why);
+    let arguments = ["run", "--fix=false", "--allow-parallel-runners", "."];
+    wanted
+        .run(CheckKind::Look, "golangci-lint", &linter, &arguments, OutputFormat::Plain)
+        .at(folder)
+        .whole(folder);
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::super::workspace::Around;
 use super::upward;
+use crate::project::node::LOCKS;
 
 /// A `package.json`.
 pub(super) struct Package {
@@ -52,15 +53,23 @@ impl Package {
     }
 }
 
+/// The endings of a tool's configuration in the languages that such tools read.
+const ENDINGS: [&str; 13] = [
+    ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".json", ".jsonc", ".json5", ".yaml", ".yml",
+    ".toml", "",
+];
+
+/// The nearest file with one of these names and an ending. In one folder, the first name wins.
+pub(super) fn nearest_config(around: &dyn Around, names: &[&str]) -> Option<PathBuf> {
+    let with_endings = |name: &&str| ENDINGS.map(|ending| format!("{name}{ending}"));
+    let names: Vec<String> = names.iter().flat_map(with_endings).collect();
+    around.nearest(&names.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
 /// The command that installs the project's packages, as the end of a sentence.
 pub(super) fn remedy(around: &dyn Around) -> String {
-    let locks = ["pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb", "package-lock.json"];
-    let lock = around.nearest(&locks);
-    let manager = match lock.as_deref().map(super::name_of) {
-        Some("pnpm-lock.yaml") => "pnpm",
-        Some("yarn.lock") => "yarn",
-        Some("bun.lock" | "bun.lockb") => "bun",
-        _ => "npm",
-    };
+    let lock = around.nearest(&LOCKS.map(|(lock, _)| lock));
+    let by_lock = |lock: &PathBuf| LOCKS.iter().find(|(name, _)| lock.ends_with(name));
+    let manager = lock.as_ref().and_then(by_lock).map_or("npm", |(_, manager)| manager);
     format!("run `{manager} install`")
 }

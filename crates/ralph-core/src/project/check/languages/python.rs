@@ -8,6 +8,7 @@ mod format;
 mod tests_of;
 mod types;
 
+use super::super::CheckKind;
 use super::super::parsers::OutputFormat;
 use super::super::workspace::Around;
 use super::check_builder::CheckBuilder;
@@ -54,8 +55,8 @@ fn lint(around: &dyn Around, wanted: &mut CheckBuilder) {
     let Some(ruff) = configured_or_there(around, RUFF, named, why, wanted) else { return };
     let file = text_of(around.file());
     let line = ["check", "--fix", "--extend-unfixable", "F401", "--no-cache", "--force-exclude"];
-    let program = ruff.tool.with(&[&line[..], &["--output-format", "json", &file]].concat());
-    wanted.fix("ruff", program, OutputFormat::Ruff).at(&ruff.folder).because(ruff.why);
+    let arguments = [&line[..], &["--output-format", "json", &file]].concat();
+    wanted.run(CheckKind::Fix, "ruff", &ruff, &arguments, OutputFormat::Ruff);
 }
 
 /// ruff cannot replace this check: it may be switched off, or accept a newer Python than the

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use super::super::CheckKind;
 use super::super::parsers::OutputFormat;
 use super::super::workspace::Around;
-use super::check_builder::CheckBuilder;
-use super::config_files::{ConfigFiles, Configured, configured, upward};
+use super::check_builder::{CheckBuilder, Configured};
+use super::config_files::{ConfigFiles, configured, upward};
 use super::text_of;
 
 const RUBOCOP: ConfigFiles = ConfigFiles::files(&[".rubocop.yml"]);
@@ -32,14 +33,8 @@ pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
 fn fix_and_look(around: &dyn Around, rubocop: &Configured, wanted: &mut CheckBuilder) {
     let line = ["--force-exclusion", "--format", "emacs", &text_of(around.file())];
     let fixing = [&["-a", "--fail-level", "fatal"], &line[..]].concat();
-    wanted
-        .fix("rubocop -a", rubocop.tool.with(&fixing), OutputFormat::Whole)
-        .at(&rubocop.folder)
-        .because(rubocop.why.as_str());
-    wanted
-        .look("rubocop", rubocop.tool.with(&line), OutputFormat::Plain)
-        .at(&rubocop.folder)
-        .because(rubocop.why.as_str());
+    wanted.run(CheckKind::Fix, "rubocop -a", rubocop, &fixing, OutputFormat::Whole);
+    wanted.run(CheckKind::Look, "rubocop", rubocop, &line, OutputFormat::Plain);
 }
 
 /// RuboCop from the project's bundle, with the extensions that its configuration names.

@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
-use super::super::CheckMethod;
 use super::super::parsers::OutputFormat;
 use super::super::workspace::Around;
+use super::super::{CheckKind, CheckMethod};
 use super::check_builder::CheckBuilder;
 use super::config_files::{has_table, upward};
 use super::{folder_of, said, text_of};
@@ -41,17 +41,15 @@ fn look(around: &dyn Around, manifest: &Path, wanted: &mut CheckBuilder) {
         Some(_) => ("clippy", "clippy"),
         None => ("cargo check", "check"),
     };
-    let why = format!("{} owns it", said(around, manifest));
     let remedy = "install Rust (https://rustup.rs)";
     let Some(cargo) = wanted.configured(around, "cargo", manifest, remedy) else { return };
     let path = text_of(manifest);
     let line = [command, "--quiet", "--offline", "--message-format", "json", "--all-targets"];
-    let program = cargo.with(&[&line[..], &["--manifest-path", &path]].concat());
+    let arguments = [&line[..], &["--manifest-path", &path]].concat();
     wanted
-        .look(name, program, OutputFormat::Cargo)
-        .at(folder_of(manifest))
+        .run(CheckKind::Look, name, &cargo, &arguments, OutputFormat::Cargo)
         .whole(manifest)
-        .because(why);
+        .because(format!("{} owns it", said(around, manifest)));
 }
 
 fn test(around: &dyn Around, manifest: &Path, text: &str, wanted: &mut CheckBuilder) {

@@ -5,11 +5,12 @@
 
 use std::path::Path;
 
+use super::super::CheckKind;
 use super::super::parsers::OutputFormat;
 use super::super::workspace::Around;
 use super::check_builder::CheckBuilder;
-use super::config_files::{ConfigFiles, nearest};
-use super::{said, text_of};
+use super::config_files::{ConfigFiles, configured_or_there};
+use super::text_of;
 
 const SHELLCHECK: ConfigFiles = ConfigFiles::files(&[".shellcheckrc", "shellcheckrc"]);
 
@@ -31,21 +32,16 @@ pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
 /// searched for beside the script and from the root. A missing one (SC1091) is not an error,
 /// because it may be created later.
 fn look(around: &dyn Around, shell: &str, wanted: &mut CheckBuilder) -> bool {
-    let config = nearest(around, SHELLCHECK);
-    let remedy = "see https://www.shellcheck.net";
-    let tool = match &config {
-        Some(config) => wanted.configured(around, "shellcheck", config, remedy),
-        None => around.tool("shellcheck"),
-    };
-    let Some(tool) = tool else { return false };
-    let why = match &config {
-        Some(config) => format!("{} configures it", said(around, config)),
-        None => format!("it is a {shell} script"),
-    };
+    let named = ("shellcheck", "see https://www.shellcheck.net");
+    let why = format!("it is a {shell} script");
+    let found = configured_or_there(around, SHELLCHECK, named, &why, wanted);
+    let Some(shellcheck) = found else { return false };
     let file = text_of(around.file());
     let line = ["--format", "json1", "--external-sources", "--source-path", "SCRIPTDIR"];
-    let program = tool.with(&[&line[..], &["--exclude", "SC1091", &file]].concat());
-    wanted.look("shellcheck", program, OutputFormat::Shellcheck).at(around.root()).because(why);
+    let arguments = [&line[..], &["--exclude", "SC1091", &file]].concat();
+    wanted
+        .run(CheckKind::Look, "shellcheck", &shellcheck, &arguments, OutputFormat::Shellcheck)
+        .at(around.root());
     true
 }
 

@@ -182,12 +182,8 @@ pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
         };
         let Some(found) = found else { continue };
         let file = text_of(around.file());
-        let line = found.tool.with(&[tool.arguments, &[&file]].concat());
-        let draft = match tool.kind {
-            Fix => wanted.fix(tool.name, line, tool.form),
-            _ => wanted.look(tool.name, line, tool.form),
-        };
-        draft.at(&found.folder).because(found.why);
+        let arguments = [tool.arguments, &[&file]].concat();
+        wanted.run(tool.kind, tool.name, &found, &arguments, tool.form);
     }
     wanted
 }

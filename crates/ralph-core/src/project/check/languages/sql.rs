@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::super::CheckKind;
 use super::super::parsers::OutputFormat;
 use super::super::workspace::Around;
 use super::check_builder::CheckBuilder;
@@ -24,9 +25,9 @@ fn lint_database(around: &dyn Around, project: &Path, wanted: &mut CheckBuilder)
     let why = "it is in `supabase/migrations`";
     let supabase = configured_or_there(around, SUPABASE, named, why, wanted);
     let Some(supabase) = supabase else { return };
-    let program = supabase.tool.with(&["db", "lint", "--level", "warning", "--output", "json"]);
+    let arguments = ["db", "lint", "--level", "warning", "--output", "json"];
     wanted
-        .look("supabase", program, OutputFormat::Supabase)
+        .run(CheckKind::Look, "supabase", &supabase, &arguments, OutputFormat::Supabase)
         .at(project)
         .whole(&project.join("supabase"))
         .because(why);

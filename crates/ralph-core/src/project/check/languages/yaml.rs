@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::super::parsers::OutputFormat;
 use super::super::workspace::Around;
-use super::super::{CheckMethod, Parser};
+use super::super::{CheckKind, CheckMethod, Parser};
 use super::check_builder::CheckBuilder;
 use super::config_files::{ConfigFiles, configured, configured_or_there, upward};
 use super::{folder_of, name_of, text_of};
@@ -34,11 +34,8 @@ fn lint(around: &dyn Around, wanted: &mut CheckBuilder) {
     let named = ("yamllint", "run `pip install yamllint`");
     let Some(yamllint) = configured(around, YAMLLINT, named, wanted) else { return };
     let file = text_of(around.file().strip_prefix(&yamllint.folder).unwrap_or(around.file()));
-    let program = yamllint.tool.with(&["--format", "parsable", &file]);
-    wanted
-        .look("yamllint", program, OutputFormat::Plain)
-        .at(&yamllint.folder)
-        .because(yamllint.why);
+    let arguments = ["--format", "parsable", &file];
+    wanted.run(CheckKind::Look, "yamllint", &yamllint, &arguments, OutputFormat::Plain);
 }
 
 fn lint_workflow(around: &dyn Around, wanted: &mut CheckBuilder) {
@@ -49,11 +46,10 @@ fn lint_workflow(around: &dyn Around, wanted: &mut CheckBuilder) {
     let named = ("actionlint", "see https://github.com/rhysd/actionlint");
     let why = "it is a GitHub workflow";
     if let Some(actionlint) = configured_or_there(around, ACTIONLINT, named, why, wanted) {
-        let program = actionlint.tool.with(&["-no-color", "-oneline", &text_of(around.file())]);
+        let arguments = ["-no-color", "-oneline", &text_of(around.file())];
         wanted
-            .look("actionlint", program, OutputFormat::Plain)
-            .at(folder_of(folder_of(workflows)))
-            .because(actionlint.why);
+            .run(CheckKind::Look, "actionlint", &actionlint, &arguments, OutputFormat::Plain)
+            .at(folder_of(folder_of(workflows)));
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::super::jsonc;
 use super::super::super::parsers::OutputFormat;
 use super::super::super::workspace::Around;
-use super::super::check_builder::CheckBuilder;
-use super::super::{folder_of, said, text_of};
+use super::super::super::{CheckKind, jsonc};
+use super::super::check_builder::{CheckBuilder, Configured};
+use super::super::{said, text_of};
 use super::related::{self, TestNaming};
 
 const CONFIGS: &[&str] = &["deno.json", "deno.jsonc"];
@@ -22,19 +22,22 @@ pub(super) fn add(around: &dyn Around, config: &Path, wanted: &mut CheckBuilder)
     let remedy = "see <https://docs.deno.com>";
     let Some(deno) = wanted.configured(around, "deno", config, remedy) else { return };
     let why = format!("{} makes it a project of deno", said(around, config));
-    let folder = folder_of(config);
+    let deno = Configured { why, ..deno };
     let file = text_of(around.file());
     // The configuration may exclude the file, which is an error without `--permit-no-files`.
-    let calls: [&[&str]; 3] = [
-        &["fmt", "--quiet", "--permit-no-files", &file],
-        &["lint", "--quiet", "--compact", "--permit-no-files", &file],
-        &["check", "--quiet", &file],
+    let calls: [(CheckKind, &str, &[&str]); 3] = [
+        (CheckKind::Fix, "deno fmt", &["fmt", "--quiet", "--permit-no-files", &file]),
+        (
+            CheckKind::Look,
+            "deno lint",
+            &["lint", "--quiet", "--compact", "--permit-no-files", &file],
+        ),
+        (CheckKind::Look, "deno check", &["check", "--quiet", &file]),
     ];
-    let [fmt, lint, check] = calls.map(|arguments| deno.with(arguments));
-    wanted.fix("deno fmt", fmt, OutputFormat::Deno).at(folder).because(&why);
-    wanted.look("deno lint", lint, OutputFormat::Deno).at(folder).because(&why);
-    wanted.look("deno check", check, OutputFormat::Deno).at(folder).because(&why);
-    let tests = related::tests(around, folder, TestNaming::Underscored);
+    for (kind, name, arguments) in calls {
+        wanted.run(kind, name, &deno, arguments, OutputFormat::Deno);
+    }
+    let tests = related::tests(around, &deno.folder, TestNaming::Underscored);
     if tests.is_empty() {
         return;
     }
@@ -45,7 +48,7 @@ pub(super) fn add(around: &dyn Around, config: &Path, wanted: &mut CheckBuilder)
         .chain(permissions.iter().map(String::as_str))
         .chain(tests.iter().map(String::as_str))
         .collect();
-    wanted.test("deno test", deno.with(&arguments), OutputFormat::Whole).at(folder).because(&why);
+    wanted.run(CheckKind::Test, "deno test", &deno, &arguments, OutputFormat::Whole);
 }
 
 /// The permissions that the project's own `test` task grants.

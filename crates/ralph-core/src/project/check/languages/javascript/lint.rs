@@ -3,28 +3,12 @@
 
 use std::path::PathBuf;
 
+use super::super::super::CheckKind;
 use super::super::super::parsers::OutputFormat;
 use super::super::super::workspace::Around;
 use super::super::check_builder::CheckBuilder;
 use super::super::package::{self, Package};
-use super::super::{folder_of, name_of, said, text_of};
-
-const OXLINT: &[&str] = &[".oxlintrc.json", ".oxlintrc.jsonc", "oxlint.config.ts"];
-
-const ESLINT: &[&str] = &[
-    "eslint.config.js",
-    "eslint.config.mjs",
-    "eslint.config.cjs",
-    "eslint.config.ts",
-    "eslint.config.mts",
-    "eslint.config.cts",
-    ".eslintrc.js",
-    ".eslintrc.cjs",
-    ".eslintrc.yaml",
-    ".eslintrc.yml",
-    ".eslintrc.json",
-    ".eslintrc",
-];
+use super::super::{folder_of, name_of, text_of};
 
 /// Adds the linters, the faster one first.
 pub(super) fn add(around: &dyn Around, wanted: &mut CheckBuilder) {
@@ -40,19 +24,16 @@ pub(super) fn is_linted(around: &dyn Around) -> bool {
 fn oxlint(around: &dyn Around, wanted: &mut CheckBuilder) {
     let Some(config) = oxlint_config(around) else { return };
     let remedy = package::remedy(around);
-    let Some(tool) = wanted.configured(around, "oxlint", &config, &remedy) else { return };
+    let Some(oxlint) = wanted.configured(around, "oxlint", &config, &remedy) else { return };
     let file = text_of(around.file());
     // The configuration may exclude the file.
-    let line = tool.with(&["--fix", "--format", "unix", "--no-error-on-unmatched-pattern", &file]);
-    wanted
-        .fix("oxlint", line, OutputFormat::Plain)
-        .at(folder_of(&config))
-        .because(format!("{} configures it", said(around, &config)));
+    let arguments = ["--fix", "--format", "unix", "--no-error-on-unmatched-pattern", &file];
+    wanted.run(CheckKind::Fix, "oxlint", &oxlint, &arguments, OutputFormat::Plain);
 }
 
 /// oxlint needs no configuration: a package that depends on it and has no other linter uses it.
 fn oxlint_config(around: &dyn Around) -> Option<PathBuf> {
-    around.nearest(OXLINT).or_else(|| {
+    package::nearest_config(around, &[".oxlintrc", "oxlint.config"]).or_else(|| {
         let package = Package::all(around).into_iter().find(|package| package.needs("oxlint"))?;
         eslint_config(around).is_none().then(|| package.path())
     })
@@ -61,27 +42,24 @@ fn oxlint_config(around: &dyn Around) -> Option<PathBuf> {
 fn eslint(around: &dyn Around, wanted: &mut CheckBuilder) {
     let Some(config) = eslint_config(around) else { return };
     let remedy = package::remedy(around);
-    let Some(tool) = wanted.configured(around, "eslint", &config, &remedy) else { return };
+    let Some(eslint) = wanted.configured(around, "eslint", &config, &remedy) else { return };
     let file = text_of(around.file());
     let is_flat = name_of(&config).starts_with("eslint.config.");
-    let line = match is_flat {
-        // Only flat configurations support the option that suppresses the warning about an excluded
-        // file.
-        true => tool.with(&["--fix", "--no-warn-ignored", "--format", "json", &file]),
-        false => tool.with(&["--fix", "--format", "json", &file]),
-    };
+    // Only flat configurations support the option that suppresses the warning about an excluded
+    // file.
+    let quiet: &[&str] = if is_flat { &["--no-warn-ignored"] } else { &[] };
+    let arguments = [&["--fix"], quiet, &["--format", "json", &file]].concat();
     // ESLint finds an old-style configuration from the file, but its ignore list from the working
     // directory.
     let ignore = (!is_flat).then(|| around.nearest(&[".eslintignore"])).flatten();
     wanted
-        .fix("eslint", line, OutputFormat::Eslint)
-        .at(folder_of(ignore.as_deref().unwrap_or(&config)))
-        .because(format!("{} configures it", said(around, &config)));
+        .run(CheckKind::Fix, "eslint", &eslint, &arguments, OutputFormat::Eslint)
+        .at(folder_of(ignore.as_deref().unwrap_or(&config)));
 }
 
 /// The nearest configuration; a file wins over the member of a `package.json`.
 fn eslint_config(around: &dyn Around) -> Option<PathBuf> {
-    around.nearest(ESLINT).or_else(|| {
+    package::nearest_config(around, &["eslint.config", ".eslintrc"]).or_else(|| {
         let mut packages = Package::all(around).into_iter();
         packages.find(|package| package.has("eslintConfig")).map(|package| package.path())
     })

@@ -4,6 +4,7 @@ mod node;
 
 use std::path::{Path, PathBuf};
 
+use super::super::super::CheckKind;
 use super::super::super::parsers::OutputFormat;
 use super::super::super::workspace::Around;
 use super::super::check_builder::CheckBuilder;
@@ -39,15 +40,13 @@ pub(super) fn add(around: &dyn Around, wanted: &mut CheckBuilder) {
     if tests.is_empty() || !tests.iter().all(|test| runner.can_run(test)) {
         return;
     }
-    let name = runner.name();
     let remedy = package::remedy(around);
     let Some(tool) = wanted.configured(around, runner.program(), &config, &remedy) else { return };
     let tests: Vec<String> = tests.iter().map(|test| text_of(test)).collect();
     let arguments: Vec<&str> =
         runner.arguments().into_iter().chain(tests.iter().map(String::as_str)).collect();
     wanted
-        .test(name, tool.with(&arguments), runner.form())
-        .at(folder_of(&config))
+        .run(CheckKind::Test, runner.name(), &tool, &arguments, runner.form())
         .because(format!("{} uses it, and has tests for this file", said(around, &config)));
 }
 

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use super::super::super::CheckKind;
 use super::super::super::parsers::OutputFormat;
 use super::super::super::workspace::Around;
 use super::super::check_builder::CheckBuilder;
@@ -83,10 +84,10 @@ fn ruff(around: &dyn Around, by: PathBuf, wanted: &mut CheckBuilder) {
 
 fn black(around: &dyn Around, by: PathBuf, wanted: &mut CheckBuilder) {
     let remedy = "run `pip install black`";
-    let Some(tool) = wanted.configured(around, "black", &by, remedy) else { return };
+    let Some(black) = wanted.configured(around, "black", &by, remedy) else { return };
+    let arguments = ["--quiet", &text_of(around.file())];
     wanted
-        .fix("black", tool.with(&["--quiet", &text_of(around.file())]), OutputFormat::Whole)
-        .at(folder_of(&by))
+        .run(CheckKind::Fix, "black", &black, &arguments, OutputFormat::Whole)
         .because(format!("{} names it", said(around, &by)));
 }
 

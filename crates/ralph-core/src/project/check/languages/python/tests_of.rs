@@ -17,14 +17,8 @@ use super::super::{folder_of, name_of, said, text_of};
 const PROJECT: &[&str] =
     &["pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "setup.py"];
 
-/// Files in which a project names its dependencies or its test runner.
-const NAMING: &[&str] = &[
-    "pyproject.toml",
-    "pytest.ini",
-    ".pytest.ini",
-    "tox.ini",
-    "setup.cfg",
-    "setup.py",
+/// More files in which a project names its dependencies or its test runner.
+const REQUIREMENTS: &[&str] = &[
     "Pipfile",
     "requirements.txt",
     "requirements-dev.txt",
@@ -85,7 +79,8 @@ fn mirrored(tests: &Path, below: &Path) -> Vec<PathBuf> {
 /// True if the project mentions pytest anywhere, or if no other runner could run the test.
 fn uses_pytest(around: &dyn Around, folder: &Path, test: &str) -> bool {
     let named = |folder: &Path| {
-        let mut texts = NAMING.iter().filter_map(|name| around.text(&folder.join(name)));
+        let mut texts =
+            PROJECT.iter().chain(REQUIREMENTS).filter_map(|name| around.text(&folder.join(name)));
         texts.any(|text| text.contains("pytest"))
     };
     let by_test = test.contains("import pytest") || test.contains("from pytest");
