@@ -5,9 +5,7 @@
 //! that nobody knows here has its configuration where all others have theirs. It is kept narrow,
 //! since a template, a style or a translation that is taken for harness makes honest work fail.
 
-mod inline;
-mod manifest;
-mod rust;
+mod mixed_files;
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -75,7 +73,7 @@ pub fn part(path: &str, versions: Versions<'_>, around: &Around<'_>) -> Parted {
     let is_text =
         old.is_some() == versions.start.is_some() && new.is_some() == versions.now.is_some();
     let kind = match kind(path, around) {
-        Kind::Code if old.or(new).is_some_and(|text| rust::is_all_tests(path, text)) => {
+        Kind::Code if old.or(new).is_some_and(|text| mixed_files::is_all_tests(path, text)) => {
             Kind::Harness
         }
         kind => kind,
@@ -95,7 +93,8 @@ pub fn part(path: &str, versions: Versions<'_>, around: &Around<'_>) -> Parted {
         Kind::Harness => {
             parted.original_tests = start();
             let both = old.zip(new).filter(|_| is_text);
-            if let Some(original) = both.and_then(|it| manifest::original(path, it, around.toml)) {
+            if let Some(original) = both.and_then(|it| mixed_files::original(path, it, around.toml))
+            {
                 parted.harness_changed = original.harness_changed;
                 parted.dependencies_changed = original.dependencies_changed;
                 parted.original_tests = match original.harness_changed {
@@ -108,7 +107,7 @@ pub fn part(path: &str, versions: Versions<'_>, around: &Around<'_>) -> Parted {
             parted.without_change = start();
             if is_text {
                 let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
-                parted.tests_in_code = inline::changed(path, old, new);
+                parted.tests_in_code = mixed_files::changed_tests(path, old, new);
                 if path.ends_with(".rs") {
                     part_rust(&mut parted, versions, (old, new));
                 }
@@ -124,7 +123,7 @@ pub fn part(path: &str, versions: Versions<'_>, around: &Around<'_>) -> Parted {
 
 /// Exchanges the test modules of a Rust source and the rest of it separately.
 fn part_rust(parted: &mut Parted, versions: Versions<'_>, (old, new): (&str, &str)) {
-    let [Some(start), Some(now)] = [old, new].map(rust::Halves::of) else { return };
+    let [Some(start), Some(now)] = [old, new].map(mixed_files::Halves::of) else { return };
     parted.harness_changed = start.tests() != now.tests();
     parted.code_changed = start.code() != now.code();
     if versions.now.is_none() {
@@ -203,10 +202,10 @@ pub fn test_regions(path: &str, text: &str) -> Vec<Range<usize>> {
     let vitest = text.find("import.meta.vitest");
     let from = vitest.filter(|_| !is_test_file(path)).unwrap_or_default();
     let all = || std::iter::once(from..text.len()).collect();
-    if !path.ends_with(".rs") || is_test_file(path) || rust::is_all_tests(path, text) {
+    if !path.ends_with(".rs") || is_test_file(path) || mixed_files::is_all_tests(path, text) {
         return all();
     }
-    rust::Halves::of(text).map_or_else(all, |halves| halves.ranges())
+    mixed_files::Halves::of(text).map_or_else(all, |halves| halves.ranges())
 }
 
 /// True for a source of the product with tests in it that can be told from the rest.
@@ -341,7 +340,7 @@ fn is_recipe(name: &str, extension: &str) -> bool {
     extension.is_empty() && name.to_lowercase().ends_with("file")
         || BUILDS.contains(&extension)
         || matches!(name, "CMakeLists.txt" | "meson.build")
-        || manifest::is_parted(name)
+        || mixed_files::is_parted(name)
 }
 
 /// Configuration, recipes and scripts, which are known by where they are. A name without an extension says too little where
