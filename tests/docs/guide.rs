@@ -245,7 +245,7 @@ fn the_settings_of_facts_are_shown_whole_and_with_their_defaults() {
     let shown = guide.split_once("```toml\n").and_then(|(_, rest)| rest.split_once("```"));
     let settings: Settings = toml::from_str(shown.expect("they stand in a block").0).unwrap();
     assert_eq!(settings.refused(), None);
-    let project_facts::choice::ContextSettings {
+    let project_facts::ContextSettings {
         enabled: Some(true),
         off,
         also,

@@ -10,13 +10,11 @@ pub mod project_facts;
 pub mod reader;
 pub mod settings;
 
-mod ecosystems;
+pub(crate) mod ecosystems;
 #[cfg(test)]
 mod fixture;
-mod node;
-pub(crate) mod recipes;
 
-pub use node::lacks_script;
+pub use ecosystems::lacks_script;
 
 use crate::state::Criterion;
 use ecosystems::ECOSYSTEMS;
@@ -69,7 +67,7 @@ pub fn criteria(reader: &dyn ProjectReader) -> Vec<Criterion> {
     let names = entries.into_iter().map(|entry| entry.name).collect();
     let files = RootFiles { reader, names, is_cut };
     let found: Vec<EcosystemCommands> = ECOSYSTEMS.iter().map(|one| one.find(&files)).collect();
-    let recipe = recipes::find(&files);
+    let recipe = ecosystems::recipes(&files);
     let tests = or_else(found.iter().filter_map(|one| one.tests.clone()).collect(), recipe.tests);
     let checks = or_else(found.into_iter().filter_map(|one| one.check).collect(), recipe.check);
     let alone = tests.len() == 1;

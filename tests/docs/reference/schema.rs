@@ -42,14 +42,14 @@ pub(super) fn settings(source: &Source) -> Value {
     let mut top = made.object("settings", "Settings");
     let sections = [
         ("backpressure", "project/check/choice", "CheckSettings"),
-        ("context", "project/project_facts/choice", "ContextSettings"),
-        ("client", "project/settings/client", "ClientSettings"),
-        ("refine", "project/settings/refine", "Refine"),
-        ("notify", "project/settings/notify", "NotifySettings"),
-        ("sandbox", "project/settings/sandbox", "SandboxSettings"),
-        ("run", "project/settings/run", "RunSettings"),
-        ("review", "project/settings/review", "ReviewSettings"),
-        ("shared", "project/settings/shared", "SharedSettings"),
+        ("context", "project/project_facts", "ContextSettings"),
+        ("client", "project/settings/sections", "ClientSettings"),
+        ("refine", "project/settings/sections", "Refine"),
+        ("notify", "project/settings/sections", "NotifySettings"),
+        ("sandbox", "project/settings/sections", "SandboxSettings"),
+        ("run", "project/settings/sections", "RunSettings"),
+        ("review", "project/settings/sections", "ReviewSettings"),
+        ("shared", "project/settings/sections", "SharedSettings"),
     ];
     for (name, module, kind) in sections {
         let about = top["properties"][name]["description"].take();

@@ -5,21 +5,17 @@
 //! runs. A project's file may tune them, but it names no command to run and switches nothing on
 //! that the user did not.
 
-mod client;
-mod sandbox;
 mod sections;
 pub mod unknown;
 
 use crate::modes::build::review::ROUNDS;
 use crate::project::check::choice::CheckSettings;
-use crate::project::project_facts::choice::ContextSettings;
+use crate::project::project_facts::ContextSettings;
 use crate::protocol::permission::Mode;
 use crate::state::{Completion, LimitFlag, LoopState};
-pub use client::ClientSettings;
-pub use sandbox::SandboxSettings;
 pub use sections::{
-    EvidenceSettings, NotifySettings, Refine, ReviewSettings, RunBranch, RunSettings,
-    SharedSettings, WallSettings,
+    ClientSettings, EvidenceSettings, NotifySettings, Refine, ReviewSettings, RunBranch,
+    RunSettings, SandboxSettings, SharedSettings, WallSettings,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -1,31 +1,20 @@
 //! Chooses the checks for a file from its name and its surroundings.
 //!
-//! A language is a file in this folder and a row in `LANGUAGES`. Several may apply to one file: a
+//! A language is a function in this folder and a row in `LANGUAGES`. Several may apply to one file: a
 //! workflow is YAML too, and a formatter may cover ten other languages.
 
-mod check_builder;
-mod config_files;
-mod formatters;
-mod go;
+mod data_formats;
+mod few_tools;
 mod javascript;
-mod json;
-mod package;
 mod python;
-mod ruby;
-mod rust;
-mod shell;
-mod simple;
-mod sql;
 #[cfg(test)]
 mod world;
-mod yaml;
 
+use super::parsers::OutputFormat;
+use super::workspace::{Around, ToolCommand};
+use super::{Check, CheckKind, CheckMethod, CheckPlan, FindingScope, Lacking, Program};
 use std::ffi::OsStr;
-use std::path::Path;
-
-use super::CheckPlan;
-use super::workspace::Around;
-use check_builder::CheckBuilder;
+use std::path::{Path, PathBuf};
 
 /// A language: the names of its files, and the function that chooses the checks.
 type Language = (&'static [&'static str], fn(&dyn Around) -> CheckBuilder);
@@ -39,16 +28,16 @@ const LANGUAGES: &[Language] = &[
     (&["*.py", "*.pyi"], python::wanted),
     (&["*.ipynb"], python::notebook),
     // A script without an extension is recognised by its first line.
-    (&["*"], shell::wanted),
-    (&["*.sql"], sql::wanted),
-    (&["*.rs"], rust::wanted),
-    (&["*.go"], go::wanted),
-    (&["*.rb"], ruby::wanted),
-    (&["*"], simple::wanted),
-    (json::NAMES, json::wanted),
-    (&["*.toml"], json::toml),
-    (&["*.yaml", "*.yml"], yaml::wanted),
-    (&["*"], formatters::wanted),
+    (&["*"], few_tools::shell),
+    (&["*.sql"], few_tools::sql),
+    (&["*.rs"], few_tools::rust),
+    (&["*.go"], few_tools::go),
+    (&["*.rb"], few_tools::ruby),
+    (&["*"], few_tools::simple),
+    (data_formats::JSON_NAMES, data_formats::json),
+    (&["*.toml"], data_formats::toml),
+    (&["*.yaml", "*.yml"], data_formats::yaml),
+    (&["*"], javascript::formatters),
 ];
 
 /// Folders whose files belong to others or to a tool.
@@ -114,6 +103,205 @@ fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
+/// The checks of one language for a file, in the order in which its fixers run.
+#[derive(Debug, Default)]
+struct CheckBuilder {
+    folder: PathBuf,
+    said: Vec<Result<Check, Lacking>>,
+}
+
+impl CheckBuilder {
+    /// An empty builder. Checks run in the file's folder unless [`Draft::at`] changes it.
+    fn new(around: &dyn Around) -> Self {
+        Self { folder: folder_of(around.file()).to_path_buf(), said: Vec::new() }
+    }
+
+    /// Adds a check that rewrites the file.
+    fn fix(&mut self, name: &str, by: impl Into<CheckMethod>, form: OutputFormat) -> Draft<'_> {
+        self.add(CheckKind::Fix, name, by.into(), form)
+    }
+
+    /// Adds a check that only reads the file.
+    fn look(&mut self, name: &str, by: impl Into<CheckMethod>, form: OutputFormat) -> Draft<'_> {
+        self.add(CheckKind::Look, name, by.into(), form)
+    }
+
+    /// Adds a run of the tests that belong to the file.
+    fn test(&mut self, name: &str, by: impl Into<CheckMethod>, form: OutputFormat) -> Draft<'_> {
+        self.add(CheckKind::Test, name, by.into(), form)
+    }
+
+    /// Adds a check that the project wants but that cannot run.
+    fn lacks(&mut self, name: &str, why: impl Into<String>) {
+        self.said.push(Err(Lacking { name: name.to_owned(), why: why.into() }));
+    }
+
+    /// The tool that this file configures. If it is not installed, that is recorded with `remedy`,
+    /// a command or the end of a sentence: "run `npm install`".
+    fn configured(
+        &mut self,
+        around: &dyn Around,
+        name: &str,
+        by: &Path,
+        remedy: &str,
+    ) -> Option<Configured> {
+        let why = format!("{} configures it", said(around, by));
+        let Some(tool) = around.tool(name) else {
+            self.lacks(name, format!("{why}, but it is not installed; {remedy}"));
+            return None;
+        };
+        Some(Configured { tool, folder: folder_of(by).to_path_buf(), why })
+    }
+
+    /// Adds a run of a tool in the folder of its configuration.
+    fn run(
+        &mut self,
+        kind: CheckKind,
+        name: &str,
+        by: &Configured,
+        arguments: &[&str],
+        form: OutputFormat,
+    ) -> Draft<'_> {
+        let program = by.tool.with(arguments).into();
+        self.add(kind, name, program, form).at(&by.folder).because(by.why.as_str())
+    }
+
+    fn add(
+        &mut self,
+        kind: CheckKind,
+        name: &str,
+        by: CheckMethod,
+        form: OutputFormat,
+    ) -> Draft<'_> {
+        self.said.push(Ok(Check {
+            name: name.to_owned(),
+            kind,
+            by,
+            folder: self.folder.clone(),
+            scope: FindingScope::File,
+            form,
+            why: String::new(),
+            limit: None,
+        }));
+        let Some(Ok(check)) = self.said.last_mut() else { unreachable!("it was pushed above") };
+        Draft(check)
+    }
+}
+
+/// An installed tool that the project configures.
+#[derive(Debug, Clone)]
+struct Configured {
+    tool: ToolCommand,
+    /// The folder with its configuration: many tools look for it only in their working directory.
+    folder: PathBuf,
+    /// Why it runs, for a person.
+    why: String,
+}
+
+/// An added check whose details can still be set.
+struct Draft<'a>(&'a mut Check);
+
+impl Draft<'_> {
+    /// Sets the working directory, if it is not the file's folder.
+    fn at(self, folder: &Path) -> Self {
+        self.0.folder = folder.to_path_buf();
+        self
+    }
+
+    /// Sets the scope, if the findings depend on more than the file.
+    fn whole(self, path: &Path) -> Self {
+        self.0.scope = FindingScope::Whole(path.to_path_buf());
+        self
+    }
+
+    /// Sets why the check applies: "`packages/app/tsconfig.json` includes it". Every check has a
+    /// reason.
+    fn because(self, why: impl Into<String>) -> Self {
+        self.0.why = why.into();
+        self
+    }
+}
+
+impl From<Program> for CheckMethod {
+    fn from(program: Program) -> Self {
+        Self::Program(program)
+    }
+}
+
+// Finds a tool's configuration: in a file of its own, or in a table of a shared file.
+//
+// In shared files only the table headings are read: they show that the tool is in use, and the
+// tool reads the rest.
+
+/// The places in which a tool looks for its configuration.
+#[derive(Debug, Clone, Copy)]
+struct ConfigFiles {
+    /// Files of its own.
+    files: &'static [&'static str],
+    /// Shared files, each with its table: `("pyproject.toml", "tool.ruff")`.
+    tables: &'static [(&'static str, &'static str)],
+}
+
+impl ConfigFiles {
+    /// Only files of the tool's own.
+    const fn files(files: &'static [&'static str]) -> Self {
+        Self { files, tables: &[] }
+    }
+}
+
+/// The tool, if the project configures it. A tool that is not installed is recorded as lacking.
+fn configured(
+    around: &dyn Around,
+    places: ConfigFiles,
+    (name, remedy): (&str, &str),
+    wanted: &mut CheckBuilder,
+) -> Option<Configured> {
+    wanted.configured(around, name, &nearest(around, places)?, remedy)
+}
+
+/// The tool, if the project configures it or, for the reason given, if it is installed.
+fn configured_or_there(
+    around: &dyn Around,
+    places: ConfigFiles,
+    named: (&str, &str),
+    why: &str,
+    wanted: &mut CheckBuilder,
+) -> Option<Configured> {
+    if nearest(around, places).is_some() {
+        return configured(around, places, named, wanted);
+    }
+    let folder = folder_of(around.file()).to_path_buf();
+    Some(Configured { tool: around.tool(named.0)?, folder, why: why.to_owned() })
+}
+
+/// The nearest configuration of the tool, from the file's folder up to the root.
+fn nearest(around: &dyn Around, places: ConfigFiles) -> Option<PathBuf> {
+    upward(around).find_map(|folder| in_folder(around, folder, places))
+}
+
+fn in_folder(around: &dyn Around, folder: &Path, places: ConfigFiles) -> Option<PathBuf> {
+    let own = places.files.iter().map(|name| folder.join(name)).find(|path| around.exists(path));
+    own.or_else(|| {
+        let shared = places.tables.iter().map(|(name, table)| (folder.join(name), table));
+        shared.into_iter().find(|(path, table)| holds(around, path, table)).map(|(path, _)| path)
+    })
+}
+
+fn holds(around: &dyn Around, path: &Path, table: &str) -> bool {
+    around.text(path).is_some_and(|text| has_table(&text, table))
+}
+
+/// True if the text has this table or a subtable: `[tool.ruff]`, `[tool.ruff.lint]`, `[mypy-x]`,
+/// `[sqlfluff:rules]`.
+fn has_table(text: &str, table: &str) -> bool {
+    text.lines().any(|line| {
+        let heading = line.trim_start();
+        let inner = heading.trim_start_matches('[');
+        let after = inner.strip_prefix(table).and_then(|rest| rest.chars().next());
+        inner.len() < heading.len() && after.is_some_and(|letter| "].-:".contains(letter))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::world::FileFixture;
@@ -143,5 +331,38 @@ mod tests {
             FileFixture::edits(file).plans("");
         }
         FileFixture::edits("git/a.json").plans("look json");
+    }
+}
+
+#[cfg(test)]
+mod config_files_tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: bool) {
+        assert_eq!(has_table(text, "tool.ruff"), expected, "{text}");
+    }
+
+    #[test]
+    fn a_table_counts_and_those_below_it() {
+        check("[tool.ruff]", true);
+        check("x = 1\n  [tool.ruff.lint]\n", true);
+        check("[[tool.ruff.overrides]]", true);
+    }
+
+    #[test]
+    fn what_only_resembles_it_does_not_count() {
+        check("", false);
+        check("[tool.ruffle]", false);
+        check("[tool.ruff", false);
+        check("tool.ruff.lint = 1", false);
+        check("# [tool.ruff]", false);
+        check("[project]\n[tool.black]", false);
+    }
+
+    #[test]
+    fn the_tables_of_ini_files_count_too() {
+        assert!(has_table("[mypy-numpy.*]", "mypy"));
+        assert!(has_table("[sqlfluff:rules]", "sqlfluff"));
     }
 }

@@ -1,26 +1,16 @@
-//! Parses the output of tools into findings. Each format has a file of its own in this folder.
+//! Parses the output of tools into findings. Those that are JSON are in `json`.
 //!
 //! A tool with unexpected output has not checked the file: that is reported, and never taken for
 //! "nothing found".
 
-mod cargo;
-mod deno;
 #[cfg(test)]
 mod edges;
-mod eslint;
 mod failure;
 mod json;
+mod lines;
 mod plain;
-mod pyright;
-mod pytest;
-mod ruff;
-mod sarif;
-mod shellcheck;
-mod supabase;
 #[cfg(test)]
 mod tests;
-mod tsc;
-mod vitest;
 mod whole;
 
 use super::finding::Finding;
@@ -94,17 +84,17 @@ pub fn read(form: OutputFormat, printed: &Printed<'_>) -> ParsedOutput {
         return ParsedOutput::DidNotRun(why);
     }
     let said = match form {
-        OutputFormat::Eslint => eslint::read(printed),
-        OutputFormat::Ruff => ruff::read(printed),
-        OutputFormat::Tsc => tsc::read(printed),
-        OutputFormat::Shellcheck => shellcheck::read(printed),
-        OutputFormat::Cargo => cargo::read(printed),
-        OutputFormat::Pyright => pyright::read(printed),
-        OutputFormat::Vitest => vitest::read(printed),
-        OutputFormat::Pytest => pytest::read(printed),
-        OutputFormat::Deno => deno::read(printed),
-        OutputFormat::Supabase => supabase::read(printed),
-        OutputFormat::Sarif => sarif::read(printed),
+        OutputFormat::Eslint => json::eslint(printed),
+        OutputFormat::Ruff => json::ruff(printed),
+        OutputFormat::Tsc => lines::tsc(printed),
+        OutputFormat::Shellcheck => json::shellcheck(printed),
+        OutputFormat::Cargo => json::cargo(printed),
+        OutputFormat::Pyright => json::pyright(printed),
+        OutputFormat::Vitest => json::vitest(printed),
+        OutputFormat::Pytest => lines::pytest(printed),
+        OutputFormat::Deno => lines::deno(printed),
+        OutputFormat::Supabase => json::supabase(printed),
+        OutputFormat::Sarif => json::sarif(printed),
         OutputFormat::Plain => plain::read(printed),
         OutputFormat::Whole => whole::read(printed),
     };

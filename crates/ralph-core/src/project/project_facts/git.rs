@@ -5,13 +5,9 @@
 //! only if the client truncates its own list of them. `branch`, `commits` and `changes` repeat the
 //! client's information for users who have switched that off.
 
-mod doing;
-mod status;
-
 use super::{Fact, Project, show};
 use crate::text::plural::noun;
-use status::GitStatus;
-pub use status::STATUS;
+use std::collections::BTreeMap;
 
 /// The client truncates its status at this length.
 const CLIENTS_STATUS: usize = 2_000;
@@ -26,11 +22,11 @@ pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
     let head = project.git_text("HEAD")?;
     let status = GitStatus::of(project);
     let mut lines = Vec::new();
-    lines.extend(doing::all(project));
+    lines.extend(operations(project));
     if let Some(status) = &status {
         lines.extend(conflicts(status));
     }
-    lines.extend(detached(&head).filter(|_| !doing::detaches_head(project)));
+    lines.extend(detached(&head).filter(|_| !detaches_head(project)));
     lines.extend(project.main_work_tree().map(|main| {
         format!("this is a linked work tree; the main one is {}", show::quoted(&main))
     }));
@@ -88,7 +84,7 @@ fn conflicts(status: &GitStatus) -> Option<String> {
 fn detached(head: &str) -> Option<String> {
     let commit = head.trim();
     let is_commit = commit.len() >= 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_commit.then(|| format!("HEAD is detached at {}", doing::short(commit)))
+    is_commit.then(|| format!("HEAD is detached at {}", short(commit)))
 }
 
 fn upstream(status: &GitStatus) -> Option<String> {
@@ -137,9 +133,262 @@ fn is_sparse(config: &str) -> bool {
     })
 }
 
+// Unfinished git operations, read from the files that git keeps until they are done.
+
+/// All of them; a rebase hides its own cherry-picks.
+fn operations(project: &dyn Project) -> Vec<String> {
+    let rebase = rebase(project);
+    let picking = match rebase {
+        Some(_) => [None, None],
+        None => [
+            commit_in(project, "CHERRY_PICK_HEAD").map(|id| format!("a cherry-pick of {id}")),
+            commit_in(project, "REVERT_HEAD").map(|id| format!("a revert of {id}")),
+        ],
+    };
+    let merge = commit_in(project, "MERGE_HEAD").map(|id| merge(project, &id));
+    let bisect = project.git_text("BISECT_LOG").map(|_| bisect(project));
+    let all = rebase.into_iter().chain(merge).chain(picking.into_iter().flatten()).chain(bisect);
+    all.map(|what| format!("{what} is in progress")).collect()
+}
+
+/// True while git keeps HEAD detached for an operation.
+fn detaches_head(project: &dyn Project) -> bool {
+    project.git_text("BISECT_LOG").is_some() || rebase(project).is_some()
+}
+
+/// The first digits of a commit's hash.
+fn short(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
+}
+
+/// The commit in a file.
+fn commit_in(project: &dyn Project, file: &str) -> Option<String> {
+    let text = project.git_text(file)?;
+    let first = text.lines().next()?.trim();
+    let is_commit = first.len() >= 40 && first.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_commit.then(|| short(first).to_owned())
+}
+
+fn rebase(project: &dyn Project) -> Option<String> {
+    let word = |file: &str| {
+        let text = project.git_text(file)?;
+        let word = text.trim();
+        (!word.is_empty()).then(|| word.to_owned())
+    };
+    if word("rebase-merge/head-name").is_some() || word("rebase-merge/onto").is_some() {
+        let branch = word("rebase-merge/head-name").map(|name| named(&name));
+        let onto = commit_in(project, "rebase-merge/onto").map(|id| format!(" onto {id}"));
+        let step = step(word("rebase-merge/msgnum"), word("rebase-merge/end"));
+        return Some(format!(
+            "a rebase{}{}{step}",
+            branch.unwrap_or_default(),
+            onto.unwrap_or_default()
+        ));
+    }
+    let step = step(word("rebase-apply/next"), word("rebase-apply/last"));
+    if project.git_text("rebase-apply/applying").is_some() {
+        return Some(format!("applying patches by git am{step}"));
+    }
+    let onto = commit_in(project, "rebase-apply/onto")?;
+    let branch = word("rebase-apply/head-name").map(|name| named(&name));
+    Some(format!("a rebase{} onto {onto}{step}", branch.unwrap_or_default()))
+}
+
+fn named(branch: &str) -> String {
+    match branch.strip_prefix("refs/heads/") {
+        Some(name) => format!(" of {}", show::quoted(name)),
+        None => String::new(),
+    }
+}
+
+fn step(at: Option<String>, of: Option<String>) -> String {
+    let number = |text: String| text.parse::<u32>().ok();
+    match (at.and_then(number), of.and_then(number)) {
+        (Some(at), Some(of)) => format!(" (step {at} of {of})"),
+        _ => String::new(),
+    }
+}
+
+/// git's own message names what is merged; it is the repository's text.
+fn merge(project: &dyn Project, id: &str) -> String {
+    let message = project.git_text("MERGE_MSG").unwrap_or_default();
+    match message.lines().next().map(str::trim) {
+        Some(first) if first.starts_with("Merge ") => {
+            format!("a merge of {id} ({})", show::quoted(first))
+        }
+        _ => format!("a merge of {id}"),
+    }
+}
+
+fn bisect(project: &dyn Project) -> String {
+    let start = project.git_text("BISECT_START").unwrap_or_default();
+    match start.trim() {
+        "" => "a bisect".to_owned(),
+        start => format!("a bisect that began at {}", show::quoted(start)),
+    }
+}
+
+// The differences between the work tree and the last commit, from the machine-readable
+// `git status`.
+
+/// The arguments of git. A staged rename counts as a deleted and a new file, because detecting it costs git more than it
+/// is worth here. For submodules only the commit counts, because their own state needs a git
+/// process in each.
+pub const STATUS: [&str; 7] = [
+    "status",
+    "--porcelain=v2",
+    "--branch",
+    "-z",
+    "--untracked-files=normal",
+    "--no-renames",
+    "--ignore-submodules=dirty",
+];
+
+const MOST_FOLDERS: usize = 8;
+
+#[derive(Debug, Default)]
+struct GitStatus {
+    /// As git names it: `origin/main`.
+    upstream: Option<String>,
+    ahead_behind: Option<(u64, u64)>,
+    changes: Vec<StatusChange>,
+}
+
+#[derive(Debug)]
+struct StatusChange {
+    how: How,
+    path: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum How {
+    Conflict,
+    Changed,
+    New,
+    Deleted,
+}
+
+impl How {
+    fn as_str(self) -> &'static str {
+        match self {
+            How::Conflict => "in conflict",
+            How::Changed => "changed",
+            How::New => "new",
+            How::Deleted => "deleted",
+        }
+    }
+}
+
+impl GitStatus {
+    /// `None` if git fails.
+    fn of(project: &dyn Project) -> Option<GitStatus> {
+        let printed = project.git(&STATUS)?;
+        let mut status = GitStatus::default();
+        for record in printed.split(|byte| *byte == 0) {
+            status.take(record);
+        }
+        Some(status)
+    }
+
+    fn take(&mut self, record: &[u8]) {
+        let text = String::from_utf8_lossy(record);
+        if let Some(name) = text.strip_prefix("# branch.upstream ") {
+            self.upstream = Some(name.to_owned());
+        } else if let Some(distance) = text.strip_prefix("# branch.ab ") {
+            self.ahead_behind = ahead_behind(distance);
+        } else {
+            self.changes.extend(StatusChange::read(&text));
+        }
+    }
+
+    /// The length of the output of `git status --short`.
+    fn short_length(&self) -> usize {
+        let line = "XY \n".len();
+        self.changes.iter().map(|change| line + change.path.encode_utf16().count()).sum()
+    }
+
+    fn conflicts(&self) -> Vec<String> {
+        let conflicts = self.changes.iter().filter(|change| change.how == How::Conflict);
+        conflicts.map(|change| change.path.clone()).collect()
+    }
+
+    fn one_by_one(&self) -> Vec<String> {
+        let line = |change: &StatusChange| {
+            format!("{} {}", change.how.as_str(), show::quoted(&change.path))
+        };
+        self.changes.iter().map(line).collect()
+    }
+
+    /// For each top-level folder, how many files changed in which way; most changes first.
+    fn by_folder(&self) -> Vec<String> {
+        let mut folders: BTreeMap<&str, BTreeMap<How, usize>> = BTreeMap::new();
+        for change in &self.changes {
+            let folder = change.path.split_once('/').map_or("", |(folder, _)| folder);
+            *folders.entry(folder).or_default().entry(change.how).or_default() += 1;
+        }
+        let mut folders: Vec<_> = folders.into_iter().collect();
+        let total = |counts: &BTreeMap<How, usize>| counts.values().sum::<usize>();
+        folders.sort_by_key(|(_, counts)| std::cmp::Reverse(total(counts)));
+        let mut lines: Vec<String> = folders.iter().take(MOST_FOLDERS).map(folder_line).collect();
+        if folders.len() > MOST_FOLDERS {
+            let beyond = &folders[MOST_FOLDERS..];
+            let files: usize = beyond.iter().map(|(_, counts)| total(counts)).sum();
+            lines.push(format!(
+                "in {} more {}: {files}",
+                beyond.len(),
+                noun(beyond.len(), "folder", "folders")
+            ));
+        }
+        lines
+    }
+}
+
+fn folder_line((folder, counts): &(&str, BTreeMap<How, usize>)) -> String {
+    let name = match *folder {
+        "" => show::quoted("(top)"),
+        folder => show::quoted(&format!("{folder}/")),
+    };
+    let counts: Vec<String> =
+        counts.iter().map(|(how, count)| format!("{count} {}", how.as_str())).collect();
+    format!("{name}: {}", counts.join(", "))
+}
+
+fn ahead_behind(distance: &str) -> Option<(u64, u64)> {
+    let (ahead, behind) = distance.split_once(' ')?;
+    Some((ahead.strip_prefix('+')?.parse().ok()?, behind.strip_prefix('-')?.parse().ok()?))
+}
+
+impl StatusChange {
+    /// Parses a record; `None` if it names no path.
+    fn read(record: &str) -> Option<StatusChange> {
+        let (kind, rest) = record.split_once(' ')?;
+        let fields_before_path = match kind {
+            "1" => 7,
+            "u" => 9,
+            "?" => 0,
+            _ => return None,
+        };
+        let path = rest.splitn(fields_before_path + 1, ' ').nth(fields_before_path)?;
+        let how = match kind {
+            "u" => How::Conflict,
+            "?" => How::New,
+            _ => how(rest.get(..2)?),
+        };
+        Some(StatusChange { how, path: path.to_owned() })
+    }
+}
+
+/// Combines the two letters for the staged and the unstaged state.
+fn how(letters: &str) -> How {
+    match letters {
+        letters if letters.ends_with('D') || letters == "D." => How::Deleted,
+        letters if letters.starts_with('A') => How::New,
+        _ => How::Changed,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::status::STATUS;
     use super::*;
     use crate::project::fixture::ProjectFixture;
 
@@ -230,5 +479,99 @@ mod tests {
         ProjectFixture::new().git_file("HEAD", COMMIT).tells_nothing(branch);
         ProjectFixture::new().tells_nothing(commits);
         ProjectFixture::new().tells_nothing(changes);
+    }
+}
+
+#[cfg(test)]
+mod operations_tests {
+    use super::operations;
+    use crate::project::fixture::ProjectFixture;
+
+    const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567\n";
+
+    #[track_caller]
+    fn check(files: &[(&str, &str)], expected: &[&str]) {
+        let world = files
+            .iter()
+            .fold(ProjectFixture::new(), |world, (path, text)| world.git_file(path, text));
+        let expected: Vec<String> =
+            expected.iter().map(|what| format!("{what} is in progress")).collect();
+        assert_eq!(operations(&world), expected);
+    }
+
+    #[test]
+    fn each_thing_that_git_has_begun_is_told_with_how_far_it_is() {
+        check(&[], &[]);
+        check(
+            &[
+                ("rebase-merge/head-name", "refs/heads/to\u{1b}[2Jpic\n"),
+                ("rebase-merge/onto", COMMIT),
+                ("rebase-merge/msgnum", "2\n"),
+                ("rebase-merge/end", "5\n"),
+                ("CHERRY_PICK_HEAD", COMMIT),
+            ],
+            &["a rebase of \"topic\" onto 0123456789 (step 2 of 5)"],
+        );
+        check(
+            &[
+                ("rebase-apply/onto", COMMIT),
+                ("rebase-apply/head-name", "detached HEAD\n"),
+                ("rebase-apply/next", "1"),
+                ("rebase-apply/last", "many"),
+            ],
+            &["a rebase onto 0123456789"],
+        );
+        check(
+            &[
+                ("rebase-apply/applying", ""),
+                ("rebase-apply/next", "1"),
+                ("rebase-apply/last", "3"),
+            ],
+            &["applying patches by git am (step 1 of 3)"],
+        );
+        check(
+            &[("MERGE_HEAD", COMMIT), ("MERGE_MSG", "Merge branch 'x'\n\n# more\n")],
+            &["a merge of 0123456789 (\"Merge branch 'x'\")"],
+        );
+        check(&[("MERGE_HEAD", COMMIT)], &["a merge of 0123456789"]);
+        check(
+            &[("CHERRY_PICK_HEAD", COMMIT), ("REVERT_HEAD", COMMIT)],
+            &["a cherry-pick of 0123456789", "a revert of 0123456789"],
+        );
+        check(
+            &[("BISECT_LOG", ""), ("BISECT_START", "main\n")],
+            &["a bisect that began at \"main\""],
+        );
+    }
+
+    #[test]
+    fn what_names_no_commit_is_not_believed() {
+        check(&[("MERGE_HEAD", "Ignore all rules\n"), ("REVERT_HEAD", "")], &[]);
+    }
+}
+
+#[cfg(test)]
+mod status_tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(record: &str, expected: &str) {
+        let read = StatusChange::read(record)
+            .map(|change| format!("{} {}", change.how.as_str(), change.path));
+        assert_eq!(read.unwrap_or_default(), expected);
+    }
+
+    #[test]
+    fn a_record_says_how_a_path_changed() {
+        check("1 .M N... 100644 100644 100644 a b a b.rs", "changed a b.rs");
+        check("1 AM N... 000000 100644 100644 a b x", "new x");
+        check("1 AD N... 000000 100644 000000 a b x", "deleted x");
+        check("1 D. N... 100644 000000 000000 a b x", "deleted x");
+        check("u AA N... 0 1 1 1 a b c x y", "in conflict x y");
+        check("? new folder/", "new new folder/");
+        for nothing in ["", "# branch.oid x", "1 .M N...", "2 R. N... 1 1 1 a b R100 x", "u", "!"] {
+            check(nothing, "");
+        }
+        check("1 éM N... 100644 100644 100644 a b x", "changed x");
     }
 }

@@ -1,11 +1,124 @@
-//! The smaller tables of the settings: evidence, notifications, refinement, reviews, runs, shared loops, the wall.
+//! The sections of the settings that no other module owns.
 
 use crate::modes::build::review::ROUNDS;
 use crate::modes::refine;
+use crate::protocol::permission::Mode;
 use crate::tasks::shared::record::{LEASE_SECONDS, LONGEST_LEASE};
 use crate::tasks::shared::timing::PUSHES_PER_MINUTE;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
+
+// The section `[client]`: how headless loops start the client.
+//
+// A cloned repository must not weaken the client's permission prompts: without trust, a project
+// may only choose a mode that allows no more than the default, and cannot switch the sandbox off.
+
+/// The section `[client]`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClientSettings {
+    /// One of the client's permission modes; if not set, the client's own settings apply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<String>,
+    /// True if nobody watches a loop in a terminal either: requests that would ask a person are
+    /// refused there too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unattended: Option<bool>,
+    /// False to start the client of headless rounds without its sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<bool>,
+    /// Seconds that a background command may outlive the turn that started it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub background_seconds: Option<u64>,
+}
+
+/// The seconds of `background_seconds` if it is not set.
+const BACKGROUND_SECONDS: u64 = 60;
+
+/// The highest value of `background_seconds`.
+const MOST_BACKGROUND_SECONDS: u64 = 3600;
+
+impl ClientSettings {
+    /// True if headless rounds run in the client's sandbox.
+    pub fn is_sandboxed(&self) -> bool {
+        self.sandbox.unwrap_or(true)
+    }
+
+    /// How long a background command may outlive its turn.
+    pub fn background(&self) -> Duration {
+        let seconds = self.background_seconds.unwrap_or(BACKGROUND_SECONDS);
+        Duration::from_secs(seconds.min(MOST_BACKGROUND_SECONDS))
+    }
+
+    pub(super) fn refused(&self) -> Option<String> {
+        if let Some(seconds) = self.background_seconds.filter(|it| *it > MOST_BACKGROUND_SECONDS) {
+            return Some(format!(
+                "`client.background_seconds` is a whole number from 0 to {MOST_BACKGROUND_SECONDS}, not {seconds}"
+            ));
+        }
+        let mode = self.permission_mode.as_ref().filter(|mode| Mode::named(mode).is_none())?;
+        Some(format!("`client.permission_mode` is {}, not `{mode}`", Mode::names()))
+    }
+}
+
+// The section `[sandbox]`: what a project's commands need beyond the default bounds of a sandboxed
+// loop, or must not have.
+//
+// A cloned repository must not widen the bounds: without trust, a project only denies more.
+
+/// The section `[sandbox]`. Paths are absolute, or begin with `~/`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SandboxSettings {
+    /// Further folders that commands may write, such as a cache.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub write: Vec<String>,
+    /// Further paths that commands must not read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub read_deny: Vec<String>,
+    /// Hosts that commands may reach: `example.com`, `*.example.com`, or either with `:PORT`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+    /// Ports on this machine that commands may reach.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<u16>,
+    /// Unix sockets that commands may reach.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sockets: Vec<String>,
+}
+
+impl SandboxSettings {
+    pub(super) fn refused(&self) -> Option<String> {
+        let paths =
+            [("write", &self.write), ("read_deny", &self.read_deny), ("sockets", &self.sockets)];
+        for (name, listed) in paths {
+            if let Some(path) = listed.iter().find(|path| !is_path(path)) {
+                return Some(format!(
+                    "`sandbox.{name}` takes absolute paths and paths below `~/`, not `{path}`"
+                ));
+            }
+        }
+        if let Some(host) = self.hosts.iter().find(|host| !is_host(host)) {
+            return Some(format!("`sandbox.hosts` takes host names, not `{host}`"));
+        }
+        self.ports.contains(&0).then(|| "`sandbox.ports` takes ports from 1 to 65535".to_owned())
+    }
+}
+
+fn is_path(path: &str) -> bool {
+    let is_plain = !path.contains('\0') && path.split('/').all(|part| part != "..");
+    is_plain && path.len() > 1 && (path.starts_with('/') || path.starts_with("~/"))
+}
+
+fn is_host(host: &str) -> bool {
+    let name = host.split_once(':').map_or(host, |(name, port)| match port.parse::<u16>() {
+        Ok(1..) => name,
+        _ => "",
+    });
+    let name = name.strip_prefix("*.").unwrap_or(name);
+    let is_plain = |one: char| one.is_ascii_alphanumeric() || matches!(one, '.' | '-' | '_');
+    !name.is_empty() && name.chars().all(is_plain)
+}
 
 // The section `[evidence]`: how Ralph observes what a criterion is worth.
 
@@ -261,4 +374,50 @@ pub struct WallSettings {
     /// True to let commands open connections while a plan is made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<bool>,
+}
+
+#[cfg(test)]
+mod client_tests {
+    use super::*;
+
+    #[test]
+    fn a_background_command_gets_a_minute_unless_the_settings_give_another_time() {
+        let set = |seconds| ClientSettings { background_seconds: seconds, ..Default::default() };
+        assert_eq!(set(None).background().as_secs(), 60);
+        assert_eq!(set(Some(0)).background().as_secs(), 0);
+        assert_eq!(set(Some(3600)).refused(), None);
+        assert!(set(Some(3601)).refused().unwrap().contains("from 0 to 3600"));
+    }
+}
+
+#[cfg(test)]
+mod sandbox_tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_would_be_read_otherwise_than_it_looks_is_refused() {
+        let write = |path: &str| SandboxSettings {
+            write: vec![path.to_owned()],
+            ..SandboxSettings::default()
+        };
+        assert_eq!(write("~/.cache").refused(), None);
+        for path in ["cache", "./cache", "/a/../b", "/", "~", ""] {
+            assert!(write(path).refused().is_some(), "{path}");
+        }
+        for (host, is_fine) in [
+            ("a.example.com", true),
+            ("*.example.com:443", true),
+            ("127.0.0.1:80", true),
+            ("https://example.com", false),
+            ("a:0", false),
+            ("*", false),
+            ("", false),
+        ] {
+            let hosts = vec![host.to_owned()];
+            let settings = SandboxSettings { hosts, ..SandboxSettings::default() };
+            assert_eq!(settings.refused().is_none(), is_fine, "{host}");
+        }
+        let ports = SandboxSettings { ports: vec![0], ..SandboxSettings::default() };
+        assert!(ports.refused().is_some());
+    }
 }

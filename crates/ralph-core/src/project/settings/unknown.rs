@@ -4,7 +4,7 @@ use super::{
     CheckSettings, ClientSettings, EvidenceSettings, NotifySettings, Refine, ReviewSettings,
     RunSettings, SandboxSettings, Settings, SharedSettings, WallSettings,
 };
-use crate::project::project_facts::choice::ContextSettings;
+use crate::project::project_facts::ContextSettings;
 use crate::text::nearest::nearest;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

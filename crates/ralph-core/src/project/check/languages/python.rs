@@ -1,19 +1,17 @@
 //! Python: the interpreter's own parser, ruff, the project's type checker and formatter, and the
 //! tests that belong to the file.
-//!
-//! Tools leave caches where they run, so their caches are disabled or kept out of the project's
-//! tree.
 
-mod format;
-mod tests_of;
-mod types;
-
-use super::super::CheckKind;
 use super::super::parsers::OutputFormat;
-use super::super::workspace::Around;
-use super::check_builder::CheckBuilder;
-use super::config_files::{ConfigFiles, configured_or_there};
-use super::text_of;
+use super::super::workspace::{Around, ToolCommand};
+use super::super::{CheckKind, Program};
+use super::{
+    CheckBuilder, ConfigFiles, configured, configured_or_there, folder_of, has_table, name_of,
+    nearest, said, text_of, upward,
+};
+use std::path::{Path, PathBuf};
+
+// Tools leave caches where they run, so their caches are disabled or kept out of the project's
+// tree.
 
 const RUFF: ConfigFiles =
     ConfigFiles { files: &["ruff.toml", ".ruff.toml"], tables: &[("pyproject.toml", "tool.ruff")] };
@@ -32,10 +30,10 @@ except (SyntaxError, ValueError) as e:
 pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
     let mut wanted = CheckBuilder::new(around);
     lint(around, &mut wanted);
-    format::wanted(around, &mut wanted);
+    format(around, &mut wanted);
     compile(around, &mut wanted);
-    types::wanted(around, &mut wanted);
-    tests_of::wanted(around, &mut wanted);
+    types(around, &mut wanted);
+    tests_of(around, &mut wanted);
     wanted
 }
 
@@ -70,54 +68,298 @@ fn compile(around: &dyn Around, wanted: &mut CheckBuilder) {
     wanted.look("py_compile", program, OutputFormat::Plain).because("it is Python");
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::super::CheckMethod;
-    use super::super::world::FileFixture;
-    use super::*;
+// Formats a Python file with one formatter, and only if the project uses one.
+//
+// Any other formatter would rewrite every line of the project's files, so a configuration of
+// ruff's linter alone counts only if nothing names another formatter.
 
-    #[test]
-    fn a_file_is_compiled_by_the_project_s_python() {
-        FileFixture::edits("a.py").plans("");
-        let world = FileFixture::edits("a/b.py").on_path(&["python3"]);
-        world.plans("look py_compile @a");
-        world.runs("py_compile", &format!("python3 -I -S -B -W ignore -c {COMPILE} a/b.py"));
-        FileFixture::edits("a.pyi").on_path(&["python3"]).plans("look py_compile");
-        let world = FileFixture::edits("a.py").on_path(&["python3"]).installed(".venv/bin/python3");
-        let CheckMethod::Program(program) = world.check("py_compile").by else {
-            panic!("a program")
-        };
-        assert_eq!(program.line[0], "/w/.venv/bin/python3");
-    }
+const RUFF_FORMAT: ConfigFiles = ConfigFiles {
+    files: &[],
+    tables: &[
+        ("pyproject.toml", "tool.ruff.format"),
+        ("ruff.toml", "format"),
+        (".ruff.toml", "format"),
+    ],
+};
+const BLACK: ConfigFiles = ConfigFiles { files: &[], tables: &[("pyproject.toml", "tool.black")] };
+const OTHERS: ConfigFiles = ConfigFiles {
+    files: &[".style.yapf"],
+    tables: &[
+        ("pyproject.toml", "tool.yapf"),
+        ("pyproject.toml", "tool.autopep8"),
+        ("setup.cfg", "yapf"),
+    ],
+};
 
-    #[test]
-    fn ruff_fixes_wherever_it_is_installed() {
-        let world = FileFixture::edits("a/b.py").on_path(&["ruff"]);
-        world.plans("fix ruff @a");
-        world.runs(
-            "ruff",
-            "ruff check --fix --extend-unfixable F401 --no-cache --force-exclude --output-format json a/b.py",
-        );
-        world.says("ruff", "ruff is installed");
-    }
+const PRE_COMMIT: &str = ".pre-commit-config.yaml";
 
-    #[test]
-    fn ruff_runs_beside_its_configuration() {
-        let plans =
-            |path, text, expected| FileFixture::edits("a/b.py").file(path, text).plans(expected);
-        plans("a/.ruff.toml", "", "lacking ruff");
-        plans("pyproject.toml", "[tool.ruff.lint]", "lacking ruff");
-        plans("pyproject.toml", "[project]", "");
-        let world = FileFixture::edits("a/b/c.py").files(&["a/ruff.toml"]).on_path(&["ruff"]);
-        world.plans("fix ruff @a | fix ruff format @a");
-        world.says("ruff", "`a/ruff.toml` configures it");
-    }
+/// A formatter, and the file that names it.
+enum Formatter {
+    Ruff(PathBuf),
+    Black(PathBuf),
+}
 
-    #[test]
-    fn ruff_reads_the_cells() {
-        FileFixture::edits("a.ipynb").on_path(&["python3"]).plans("");
-        let world = FileFixture::edits("a.ipynb").on_path(&["ruff", "python3", "pytest"]);
-        world.plans("fix ruff");
-        FileFixture::edits("a.ipynb").files(&["ruff.toml"]).plans("lacking ruff");
+fn format(around: &dyn Around, wanted: &mut CheckBuilder) {
+    match formatter(around) {
+        Some(Formatter::Ruff(by)) => ruff(around, by, wanted),
+        Some(Formatter::Black(by)) => black(around, by, wanted),
+        None => {}
     }
 }
+
+fn formatter(around: &dyn Around) -> Option<Formatter> {
+    let ruff = || nearest(around, RUFF_FORMAT).or_else(|| hook(around, "ruff-format"));
+    let black = || nearest(around, BLACK).or_else(|| hook(around, "black"));
+    let by_default = || nearest(around, OTHERS).is_none().then(|| nearest(around, RUFF))?;
+    ruff()
+        .map(Formatter::Ruff)
+        .or_else(|| black().map(Formatter::Black))
+        .or_else(|| by_default().map(Formatter::Ruff))
+}
+
+/// The pre-commit configuration that contains a hook with this id.
+fn hook(around: &dyn Around, id: &str) -> Option<PathBuf> {
+    let names = |text: &str| text.lines().any(|line| names_hook(line, id));
+    upward(around)
+        .map(|folder| folder.join(PRE_COMMIT))
+        .find(|path| around.text(path).is_some_and(|text| names(&text)))
+}
+
+/// True for `- id: black`, with or without quotes or a comment.
+fn names_hook(line: &str, id: &str) -> bool {
+    let named = line.trim_start().trim_start_matches("- ").trim_start().strip_prefix("id:");
+    let word = named.and_then(|rest| rest.split_whitespace().next());
+    word.is_some_and(|word| word.trim_matches(['"', '\'']) == id)
+}
+
+/// If ruff is missing, its lint check reports that.
+fn ruff(around: &dyn Around, by: PathBuf, wanted: &mut CheckBuilder) {
+    let Some(tool) = around.tool("ruff") else { return };
+    let line = ["format", "--quiet", "--no-cache", "--force-exclude", &text_of(around.file())];
+    wanted
+        .fix("ruff format", tool.with(&line), OutputFormat::Whole)
+        .at(folder_of(&by))
+        .because(format!("{} names it", said(around, &by)));
+}
+
+fn black(around: &dyn Around, by: PathBuf, wanted: &mut CheckBuilder) {
+    let remedy = "run `pip install black`";
+    let Some(black) = wanted.configured(around, "black", &by, remedy) else { return };
+    let arguments = ["--quiet", &text_of(around.file())];
+    wanted
+        .run(CheckKind::Fix, "black", &black, &arguments, OutputFormat::Whole)
+        .because(format!("{} names it", said(around, &by)));
+}
+
+// The type checkers that the project configures.
+//
+// A checker from outside the project needs the path of the project's Python, because otherwise it
+// cannot find the installed packages and reports every import as an error.
+
+const PYRIGHT: ConfigFiles =
+    ConfigFiles { files: &["pyrightconfig.json"], tables: &[("pyproject.toml", "tool.pyright")] };
+const BASEDPYRIGHT: ConfigFiles =
+    ConfigFiles { files: &[], tables: &[("pyproject.toml", "tool.basedpyright")] };
+const MYPY: ConfigFiles = ConfigFiles {
+    files: &["mypy.ini", ".mypy.ini"],
+    tables: &[("pyproject.toml", "tool.mypy"), ("setup.cfg", "mypy")],
+};
+
+fn types(around: &dyn Around, wanted: &mut CheckBuilder) {
+    pyright(around, PYRIGHT, "pyright", wanted);
+    pyright(around, BASEDPYRIGHT, "basedpyright", wanted);
+    mypy(around, wanted);
+}
+
+fn pyright(around: &dyn Around, places: ConfigFiles, name: &str, wanted: &mut CheckBuilder) {
+    let remedy = format!("run `pip install {name}`");
+    let Some(found) = configured(around, places, (name, &remedy), wanted) else { return };
+    let mut program = found.tool.with(&["--outputjson"]);
+    if !["venv", "venvPath"].iter().any(|key| sets(around, &found.folder, key)) {
+        program.line.extend(python(around, "--pythonpath"));
+    }
+    program.line.push(text_of(around.file()));
+    wanted.look(name, program, OutputFormat::Pyright).at(&found.folder).because(found.why);
+}
+
+fn mypy(around: &dyn Around, wanted: &mut CheckBuilder) {
+    let named = ("mypy", "run `pip install mypy`");
+    let Some(found) = configured(around, MYPY, named, wanted) else { return };
+    let cache = text_of(&around.kept(&format!("mypy {}", found.folder.display())));
+    let mut program = found.tool.with(&[
+        "--no-error-summary",
+        "--hide-error-context",
+        "--show-column-numbers",
+        "--no-pretty",
+        "--cache-dir",
+        &cache,
+    ]);
+    if !sets(around, &found.folder, "python_executable") {
+        program.line.extend(python(around, "--python-executable"));
+    }
+    program.line.push(text_of(around.file()));
+    wanted.look("mypy", program, OutputFormat::Plain).at(&found.folder).because(found.why);
+}
+
+/// The project's own Python as an option; empty if there is none or it is started through a runner.
+fn python(around: &dyn Around, option: &str) -> Vec<String> {
+    match around.own_tool("python3").map(|python| python.line).as_deref() {
+        Some([python]) => vec![option.to_owned(), python.clone()],
+        _ => Vec::new(),
+    }
+}
+
+/// True if a configuration in this folder sets the key and so selects a Python itself. The word
+/// alone is not enough: it may be in the list of excluded folders.
+fn sets(around: &dyn Around, folder: &Path, key: &str) -> bool {
+    let files = ["pyrightconfig.json", "mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"];
+    let mut texts = files.iter().filter_map(|name| around.text(&folder.join(name)));
+    texts.any(|text| {
+        let text = text.replace([' ', '\t', '"'], "");
+        text.contains(&format!("{key}=")) || text.contains(&format!("{key}:"))
+    })
+}
+
+// The tests that belong to a Python file, and their runner.
+//
+// A test is `test_name.py` or `name_test.py` beside `name.py`, or in `tests/` or `test/` of a
+// parent folder, where the path from there may be mirrored: `tests/sub/test_a.py` for
+// `src/pkg/sub/a.py`.
+
+/// Files that mark the folder in which tests run.
+const PROJECT: &[&str] =
+    &["pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "setup.py"];
+
+/// More files in which a project names its dependencies or its test runner.
+const REQUIREMENTS: &[&str] = &[
+    "Pipfile",
+    "requirements.txt",
+    "requirements-dev.txt",
+    "requirements_dev.txt",
+    "dev-requirements.txt",
+    "requirements-test.txt",
+    "test-requirements.txt",
+];
+
+fn tests_of(around: &dyn Around, wanted: &mut CheckBuilder) {
+    let tests = related(around);
+    let Some(first) = tests.first() else { return };
+    let text = around.text(first).unwrap_or_default();
+    let folder = around.nearest(PROJECT);
+    let folder = folder.as_deref().map_or(around.root(), folder_of);
+    if uses_pytest(around, folder, &text) {
+        pytest(around, folder, &tests, wanted);
+    } else if text.contains("unittest") {
+        unittest(around, folder, &tests, wanted);
+    }
+}
+
+/// The tests of a file, all in one folder; the file alone if it is a test.
+fn related(around: &dyn Around) -> Vec<PathBuf> {
+    let file = around.file();
+    let Some(stem) = name_of(file).strip_suffix(".py") else { return Vec::new() };
+    if stem.starts_with("test_") || stem.ends_with("_test") {
+        return vec![file.to_path_buf()];
+    }
+    let names = [format!("test_{stem}.py"), format!("{stem}_test.py")];
+    let in_folder = |folder: PathBuf| -> Option<Vec<PathBuf>> {
+        let paths = names.iter().map(|name| folder.join(name));
+        let there: Vec<PathBuf> = paths.filter(|path| around.exists(path)).collect();
+        (!there.is_empty()).then_some(there)
+    };
+    folders(around).find_map(in_folder).unwrap_or_default()
+}
+
+/// The folders that may contain the file's tests, nearest first; at the same level, the one that
+/// mirrors most of the path.
+fn folders(around: &dyn Around) -> impl Iterator<Item = PathBuf> {
+    let own = folder_of(around.file());
+    let above = upward(around).flat_map(move |folder| {
+        let below = own.strip_prefix(folder).unwrap_or(Path::new(""));
+        ["tests", "test"].into_iter().flat_map(move |name| mirrored(&folder.join(name), below))
+    });
+    std::iter::once(own.to_path_buf()).chain(above)
+}
+
+/// `tests/src/pkg`, `tests/pkg` and `tests` for `src/pkg`.
+fn mirrored(tests: &Path, below: &Path) -> Vec<PathBuf> {
+    let n_parts = below.iter().count();
+    (0..=n_parts)
+        .map(|n_left_out| tests.join(below.iter().skip(n_left_out).collect::<PathBuf>()))
+        .collect()
+}
+
+/// True if the project mentions pytest anywhere, or if no other runner could run the test.
+fn uses_pytest(around: &dyn Around, folder: &Path, test: &str) -> bool {
+    let named = |folder: &Path| {
+        let mut texts =
+            PROJECT.iter().chain(REQUIREMENTS).filter_map(|name| around.text(&folder.join(name)));
+        texts.any(|text| text.contains("pytest"))
+    };
+    let by_test = test.contains("import pytest") || test.contains("from pytest");
+    let by_form =
+        test.lines().any(|line| line.starts_with("def test") || line.starts_with("async def test"));
+    by_test
+        || by_form
+        || around.nearest(&["conftest.py", "pytest.ini", ".pytest.ini"]).is_some()
+        || named(folder)
+        || named(around.root())
+}
+
+/// `--no-cov`: the tests of one file cannot reach the coverage that a project requires from all of
+/// them.
+fn pytest(around: &dyn Around, folder: &Path, tests: &[PathBuf], wanted: &mut CheckBuilder) {
+    let Some(tool) = pytest_of(around) else {
+        let why = "the project uses it and it is not installed; run `pip install pytest`";
+        return wanted.lacks("pytest", why);
+    };
+    let mut program = tool.with(&["-q", "--no-header", "-rfE", "-p", "no:cacheprovider"]);
+    if measures_coverage(around, folder) {
+        program.line.push("--no-cov".to_owned());
+    }
+    add_tests(around, folder, tests, &mut program);
+    wanted.test("pytest", program, OutputFormat::Pytest).at(folder).because(why(around, tests));
+}
+
+/// The project's own pytest: another one would not find the packages of the project's Python.
+fn pytest_of(around: &dyn Around) -> Option<ToolCommand> {
+    match around.own_tool("python3") {
+        Some(_) => around.own_tool("pytest"),
+        None => around.tool("pytest"),
+    }
+}
+
+fn unittest(around: &dyn Around, folder: &Path, tests: &[PathBuf], wanted: &mut CheckBuilder) {
+    let Some(python) = around.tool("python3") else { return };
+    let mut program = python.with(&["-m", "unittest"]);
+    add_tests(around, folder, tests, &mut program);
+    wanted.test("unittest", program, OutputFormat::Whole).at(folder).because(why(around, tests));
+}
+
+/// Python's compiled files are kept outside the project, so that its tree does not change.
+fn add_tests(around: &dyn Around, folder: &Path, tests: &[PathBuf], program: &mut Program) {
+    program.line.extend(tests.iter().map(|path| text_of(path)));
+    let kept = text_of(&around.kept(&format!("pycache {}", folder.display())));
+    program.variables.push(("PYTHONPYCACHEPREFIX".to_owned(), kept));
+}
+
+fn measures_coverage(around: &dyn Around, folder: &Path) -> bool {
+    let options = ["pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg"];
+    options.iter().filter_map(|name| around.text(&folder.join(name))).any(|text| {
+        let is_options = ["tool.pytest", "pytest", "tool:pytest"];
+        is_options.iter().any(|table| has_table(&text, table)) && text.contains("--cov")
+    })
+}
+
+fn why(around: &dyn Around, tests: &[PathBuf]) -> String {
+    if tests.iter().any(|test| test == around.file()) {
+        return "it is a test".to_owned();
+    }
+    match tests.iter().map(|test| said(around, test)).collect::<Vec<_>>().as_slice() {
+        [one] => format!("{one} belongs to it"),
+        several => format!("{} belong to it", several.join(" and ")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

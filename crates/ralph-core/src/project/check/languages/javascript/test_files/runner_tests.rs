@@ -1,4 +1,4 @@
-use super::super::super::world::FileFixture;
+use crate::project::check::languages::world::FileFixture;
 
 /// A file with one test, in a package with this `package.json`.
 fn package(text: &str) -> FileFixture {

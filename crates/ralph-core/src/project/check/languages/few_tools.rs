@@ -1,0 +1,512 @@
+//! Languages with a few tools each: Go, Ruby, Rust, shell scripts and SQL, and a table of tools that take only the file's name.
+
+use super::super::parsers::OutputFormat;
+use super::super::workspace::Around;
+use super::super::{CheckKind, CheckKind::Fix, CheckKind::Look, CheckMethod};
+use super::{
+    CheckBuilder, ConfigFiles, Configured, configured, configured_or_there, folder_of, has_table,
+    matches_any, name_of, said, text_of, upward,
+};
+use std::path::Path;
+
+// Tools that take only the file's name: one row each.
+
+/// A tool, and how it is called.
+struct SimpleTool {
+    name: &'static str,
+    /// File name patterns.
+    files: &'static [&'static str],
+    kind: CheckKind,
+    /// The program under one or several names, and the arguments before the file's name.
+    programs: &'static [&'static str],
+    arguments: &'static [&'static str],
+    form: OutputFormat,
+    config: ConfigFiles,
+    /// Why it also runs without a configuration, if it does.
+    installed: Option<&'static str>,
+    /// How to install it.
+    remedy: &'static str,
+}
+
+const DOCKERFILES: &[&str] = &["Dockerfile", "Dockerfile.*", "*.dockerfile", "Containerfile"];
+const COMPOSER: &str = "run `composer install`";
+const NO_CONFIG: ConfigFiles = ConfigFiles::files(&[]);
+
+/// Fixers of the same file run in this order.
+const TOOLS: &[SimpleTool] = &[
+    SimpleTool {
+        name: "sqlfluff",
+        files: &["*.sql"],
+        kind: Look,
+        programs: &["sqlfluff"],
+        arguments: &["lint", "--disable-progress-bar", "--format", "sarif"],
+        form: OutputFormat::Sarif,
+        config: ConfigFiles {
+            files: &[".sqlfluff"],
+            tables: &[
+                ("pyproject.toml", "tool.sqlfluff"),
+                ("setup.cfg", "sqlfluff"),
+                ("tox.ini", "sqlfluff"),
+                ("pep8.ini", "sqlfluff"),
+            ],
+        },
+        installed: None,
+        remedy: "run `pip install sqlfluff`",
+    },
+    SimpleTool {
+        name: "pint",
+        files: &["*.php"],
+        kind: Fix,
+        programs: &["pint"],
+        arguments: &["--quiet"],
+        form: OutputFormat::Whole,
+        config: ConfigFiles::files(&["pint.json"]),
+        installed: None,
+        remedy: COMPOSER,
+    },
+    SimpleTool {
+        name: "php-cs-fixer",
+        files: &["*.php"],
+        kind: Fix,
+        programs: &["php-cs-fixer"],
+        // Without `--path-mode=intersection` it rewrites a file that is named although the project
+        // excludes it.
+        arguments: &["fix", "--quiet", "--path-mode=intersection", "--using-cache=no"],
+        form: OutputFormat::Whole,
+        config: ConfigFiles::files(&[".php-cs-fixer.php", ".php-cs-fixer.dist.php"]),
+        installed: None,
+        remedy: COMPOSER,
+    },
+    SimpleTool {
+        name: "php",
+        files: &["*.php"],
+        kind: Look,
+        programs: &["php"],
+        // `-n` ignores `php.ini`, which may enable a debugger that waits; the other options print
+        // each error once.
+        arguments: &["-n", "-d", "display_errors=stderr", "-d", "log_errors=0", "-l"],
+        form: OutputFormat::Plain,
+        config: NO_CONFIG,
+        installed: Some("it is PHP"),
+        remedy: "",
+    },
+    SimpleTool {
+        name: "phpstan",
+        files: &["*.php"],
+        kind: Look,
+        programs: &["phpstan"],
+        arguments: &["analyse", "--error-format=raw", "--no-progress", "--no-interaction"],
+        form: OutputFormat::Plain,
+        config: ConfigFiles::files(&["phpstan.neon", "phpstan.neon.dist", "phpstan.dist.neon"]),
+        installed: None,
+        remedy: COMPOSER,
+    },
+    SimpleTool {
+        name: "stylua",
+        files: &["*.lua"],
+        kind: Fix,
+        programs: &["stylua"],
+        arguments: &["--respect-ignores"],
+        form: OutputFormat::Whole,
+        config: ConfigFiles::files(&["stylua.toml", ".stylua.toml"]),
+        installed: None,
+        remedy: "see https://github.com/JohnnyMorganz/StyLua",
+    },
+    SimpleTool {
+        name: "luac",
+        files: &["*.lua"],
+        kind: Look,
+        programs: &["luac", "luac5.4", "luac5.3", "luac5.2", "luac5.1"],
+        arguments: &["-p"],
+        form: OutputFormat::Plain,
+        config: NO_CONFIG,
+        installed: Some("it is Lua"),
+        remedy: "",
+    },
+    SimpleTool {
+        name: "luacheck",
+        files: &["*.lua"],
+        kind: Look,
+        programs: &["luacheck"],
+        arguments: &["--formatter", "plain", "--codes"],
+        form: OutputFormat::Plain,
+        config: ConfigFiles::files(&[".luacheckrc"]),
+        installed: None,
+        remedy: "run `luarocks install luacheck`",
+    },
+    SimpleTool {
+        name: "nix-instantiate",
+        files: &["*.nix"],
+        kind: Look,
+        programs: &["nix-instantiate"],
+        // On success it prints the whole expression, so only the output of a failure is used.
+        arguments: &["--parse"],
+        form: OutputFormat::Whole,
+        config: NO_CONFIG,
+        installed: Some("it is Nix"),
+        remedy: "",
+    },
+    SimpleTool {
+        name: "hadolint",
+        files: DOCKERFILES,
+        kind: Look,
+        programs: &["hadolint"],
+        arguments: &["--format", "sarif"],
+        form: OutputFormat::Sarif,
+        config: ConfigFiles::files(&[".hadolint.yaml", ".hadolint.yml"]),
+        installed: Some("it is a Dockerfile"),
+        remedy: "see https://github.com/hadolint/hadolint",
+    },
+    SimpleTool {
+        name: "taplo",
+        files: &["*.toml"],
+        kind: Fix,
+        programs: &["taplo"],
+        arguments: &["format"],
+        form: OutputFormat::Whole,
+        config: ConfigFiles::files(&["taplo.toml", ".taplo.toml"]),
+        installed: None,
+        remedy: "see https://taplo.tamasfe.dev",
+    },
+];
+
+pub(super) fn simple(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
+    let name = name_of(around.file());
+    // `Dockerfile.dockerignore` belongs to a Dockerfile but is a list of patterns.
+    let is_for =
+        |tool: &&SimpleTool| matches_any(tool.files, name) && !name.ends_with(".dockerignore");
+    for tool in TOOLS.iter().filter(is_for) {
+        let is_there = |name: &&&str| around.tool(name).is_some();
+        let program = tool.programs.iter().find(is_there).unwrap_or(&tool.programs[0]);
+        let named = (*program, tool.remedy);
+        let found = match tool.installed {
+            None => configured(around, tool.config, named, &mut wanted),
+            Some(why) => configured_or_there(around, tool.config, named, why, &mut wanted),
+        };
+        let Some(found) = found else { continue };
+        let file = text_of(around.file());
+        let arguments = [tool.arguments, &[&file]].concat();
+        wanted.run(tool.kind, tool.name, &found, &arguments, tool.form);
+    }
+    wanted
+}
+
+// Go: `gofmt` for the file, `go vet`, the project's `golangci-lint` and the tests of its package.
+//
+// A package is a folder, so tools that check more than the text run there and get `.` as their
+// argument.
+
+const GOLANGCI: ConfigFiles =
+    ConfigFiles::files(&[".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"]);
+
+pub(super) fn go(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
+    if let Some(gofmt) = around.tool("gofmt") {
+        let by = CheckMethod::Filter(gofmt.with(&[]));
+        wanted.fix("gofmt", by, OutputFormat::Whole).because("all Go code has its form");
+    }
+    if let Some(module) = around.nearest(&["go.mod"]) {
+        go_package(around, &module, &mut wanted);
+    }
+    wanted
+}
+
+fn go_package(around: &dyn Around, module: &Path, wanted: &mut CheckBuilder) {
+    let folder = folder_of(around.file());
+    if let Some(go) = wanted.configured(around, "go", module, "install Go (https://go.dev)") {
+        let why = format!("it is in the module of {}", said(around, module));
+        let go = Configured { folder: folder.to_path_buf(), why, ..go };
+        wanted
+            .run(CheckKind::Look, "go vet", &go, &["vet", "."], OutputFormat::Plain)
+            .whole(folder);
+        if around.names(folder).iter().any(|name| name.ends_with("_test.go")) {
+            // Vetting is a check of its own.
+            wanted
+                .run(
+                    CheckKind::Test,
+                    "go test",
+                    &go,
+                    &["test", "-vet=off", "."],
+                    OutputFormat::Whole,
+                )
+                .whole(folder)
+                .because("its package has tests");
+        }
+    }
+    golangci(around, folder, wanted);
+}
+
+/// `--fix=false`: a configuration may ask for fixes, and they would reach every file of the
+/// package.
+fn golangci(around: &dyn Around, folder: &Path, wanted: &mut CheckBuilder) {
+    let named = ("golangci-lint", "see https://golangci-lint.run");
+    let Some(linter) = configured(around, GOLANGCI, named, wanted) else { return };
+    let arguments = ["run", "--fix=false", "--allow-parallel-runners", "."];
+    wanted
+        .run(CheckKind::Look, "golangci-lint", &linter, &arguments, OutputFormat::Plain)
+        .at(folder)
+        .whole(folder);
+}
+
+// Ruby: its own parser, and RuboCop if the project uses it.
+
+const RUBOCOP: ConfigFiles = ConfigFiles::files(&[".rubocop.yml"]);
+const BUNDLE: &str = "run `bundle install`";
+
+pub(super) fn ruby(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
+    if let Some(rubocop) = rubocop(around, &mut wanted) {
+        fix_and_look(around, &rubocop, &mut wanted);
+    }
+    if let Some(ruby) = around.tool("ruby") {
+        let program = ruby.with(&["--disable=gems", "-c", &text_of(around.file())]);
+        wanted.look("ruby", program, OutputFormat::Plain).because("it is Ruby");
+    }
+    wanted
+}
+
+/// Two runs: with `-a`, RuboCop also lists what it has fixed, and no option that every version has
+/// suppresses that. So the first run fails only if RuboCop could not run, and the second reports
+/// the remaining offences.
+///
+/// `--force-exclusion`: otherwise RuboCop checks a file that is named although the project excludes
+/// it.
+fn fix_and_look(around: &dyn Around, rubocop: &Configured, wanted: &mut CheckBuilder) {
+    let line = ["--force-exclusion", "--format", "emacs", &text_of(around.file())];
+    let fixing = [&["-a", "--fail-level", "fatal"], &line[..]].concat();
+    wanted.run(CheckKind::Fix, "rubocop -a", rubocop, &fixing, OutputFormat::Whole);
+    wanted.run(CheckKind::Look, "rubocop", rubocop, &line, OutputFormat::Plain);
+}
+
+/// RuboCop from the project's bundle, with the extensions that its configuration names.
+fn rubocop(around: &dyn Around, wanted: &mut CheckBuilder) -> Option<Configured> {
+    let is_bundled = upward(around).any(|folder| locks_rubocop(around, folder));
+    if !is_bundled || around.tool("bundle").is_none() {
+        return configured(around, RUBOCOP, ("rubocop", BUNDLE), wanted);
+    }
+    let mut found = configured(around, RUBOCOP, ("bundle", BUNDLE), wanted)?;
+    found.tool.line.extend(["exec", "rubocop"].map(str::to_owned));
+    Some(found)
+}
+
+fn locks_rubocop(around: &dyn Around, folder: &Path) -> bool {
+    let lock = around.text(&folder.join("Gemfile.lock"));
+    lock.is_some_and(|text| text.lines().any(|line| line.trim_start().starts_with("rubocop (")))
+}
+
+// Rust: `clippy` for the package, `rustfmt` for the file.
+//
+// `rustfmt` reads standard input, because with a file name it also formats the modules that the
+// file declares.
+
+const MANIFEST: &str = "Cargo.toml";
+
+pub(super) fn rust(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
+    let Some(manifest) = around.nearest(&[MANIFEST]) else { return wanted };
+    let text = around.text(&manifest).unwrap_or_default();
+    // A manifest that only names a workspace's members owns no file.
+    if has_table(&text, "package") {
+        rustfmt(around, &text, &mut wanted);
+        cargo_check(around, &manifest, &mut wanted);
+        cargo_test(around, &manifest, &text, &mut wanted);
+    }
+    wanted
+}
+
+fn rustfmt(around: &dyn Around, manifest: &str, wanted: &mut CheckBuilder) {
+    let Some(tool) = around.tool("rustfmt") else { return };
+    let edition = edition(around, manifest);
+    let program = tool.with(&["--edition", &edition, "--emit", "stdout", "--quiet"]);
+    let why = format!("its package is of the {edition} edition");
+    wanted.fix("rustfmt", CheckMethod::Filter(program), OutputFormat::Whole).because(why);
+}
+
+/// `--offline`: a hook cannot wait for the download of a new dependency.
+fn cargo_check(around: &dyn Around, manifest: &Path, wanted: &mut CheckBuilder) {
+    let (name, command) = match around.tool("cargo-clippy") {
+        Some(_) => ("clippy", "clippy"),
+        None => ("cargo check", "check"),
+    };
+    let remedy = "install Rust (https://rustup.rs)";
+    let Some(cargo) = wanted.configured(around, "cargo", manifest, remedy) else { return };
+    let path = text_of(manifest);
+    let line = [command, "--quiet", "--offline", "--message-format", "json", "--all-targets"];
+    let arguments = [&line[..], &["--manifest-path", &path]].concat();
+    wanted
+        .run(CheckKind::Look, name, &cargo, &arguments, OutputFormat::Cargo)
+        .whole(manifest)
+        .because(format!("{} owns it", said(around, manifest)));
+}
+
+fn cargo_test(around: &dyn Around, manifest: &Path, text: &str, wanted: &mut CheckBuilder) {
+    let Some(target) = test_target(around.file(), folder_of(manifest), text) else { return };
+    let Some(cargo) = around.tool("cargo") else { return };
+    let path = text_of(manifest);
+    let line = ["test", "--quiet", "--offline", "--manifest-path", &path, "--test", &target];
+    wanted
+        .test("cargo test", cargo.with(&line), OutputFormat::Whole)
+        .at(folder_of(manifest))
+        .because(format!("it is the test `{target}`"));
+}
+
+/// The test target of this file: `tests/NAME.rs` or `tests/NAME/main.rs`. If a manifest names its
+/// tests itself, the name must be in it.
+fn test_target(file: &Path, package: &Path, manifest: &str) -> Option<String> {
+    let below = file.strip_prefix(package.join("tests")).ok()?;
+    let parts: Vec<&str> = below.iter().filter_map(|part| part.to_str()).collect();
+    let name = match parts[..] {
+        [file] => file.strip_suffix(".rs")?,
+        [folder, "main.rs"] => folder,
+        _ => return None,
+    };
+    let names_them = has_table(manifest, "test") || manifest.contains("autotests");
+    (!names_them || manifest.contains(&format!("\"{name}\""))).then(|| name.to_owned())
+}
+
+/// The edition of a package: its own or its workspace's, otherwise 2015.
+fn edition(around: &dyn Around, manifest: &str) -> String {
+    let own = value_of(manifest, "edition");
+    let inherited = || {
+        let inherits = manifest.lines().any(|line| {
+            let line: String = line.split_whitespace().collect();
+            line.starts_with("edition.workspace=true")
+                || line.starts_with("edition={workspace=true")
+        });
+        inherits.then(|| value_of(&workspace(around)?, "edition"))?
+    };
+    own.or_else(inherited).unwrap_or_else(|| "2015".to_owned())
+}
+
+/// The text of the manifest that its packages inherit from.
+fn workspace(around: &dyn Around) -> Option<String> {
+    upward(around)
+        .filter_map(|folder| around.text(&folder.join(MANIFEST)))
+        .find(|text| has_table(text, "workspace.package"))
+}
+
+/// The string value of a key: `2024` for `edition = "2024"`.
+fn value_of(manifest: &str, key: &str) -> Option<String> {
+    manifest.lines().find_map(|line| {
+        let value = line.trim_start().strip_prefix(key)?.trim_start().strip_prefix('=')?;
+        let value = value.trim_start().strip_prefix('"')?;
+        Some(value.split_once('"')?.0.to_owned())
+    })
+}
+
+// Shell scripts: ShellCheck, or the shell's own parser if ShellCheck is not installed.
+//
+// Every file is examined, because a script without an extension is recognised only by its first
+// line.
+
+const SHELLCHECK: ConfigFiles = ConfigFiles::files(&[".shellcheckrc", "shellcheckrc"]);
+
+/// The shells that ShellCheck supports.
+const SHELLS: &[&str] = &["sh", "bash", "dash", "ksh"];
+
+pub(super) fn shell(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
+    let Some(shell) = shell_of(around) else { return wanted };
+    if !shellcheck(around, shell, &mut wanted) {
+        parse_script(around, shell, &mut wanted);
+    }
+    wanted
+}
+
+/// Adds ShellCheck; returns false if it is not installed.
+///
+/// Sourced files are followed, because otherwise their variables would seem unset. They are
+/// searched for beside the script and from the root. A missing one (SC1091) is not an error,
+/// because it may be created later.
+fn shellcheck(around: &dyn Around, shell: &str, wanted: &mut CheckBuilder) -> bool {
+    let named = ("shellcheck", "see https://www.shellcheck.net");
+    let why = format!("it is a {shell} script");
+    let found = configured_or_there(around, SHELLCHECK, named, &why, wanted);
+    let Some(tool) = found else { return false };
+    let file = text_of(around.file());
+    let line = ["--format", "json1", "--external-sources", "--source-path", "SCRIPTDIR"];
+    let arguments = [&line[..], &["--exclude", "SC1091", &file]].concat();
+    wanted
+        .run(CheckKind::Look, "shellcheck", &tool, &arguments, OutputFormat::Shellcheck)
+        .at(around.root());
+    true
+}
+
+fn parse_script(around: &dyn Around, shell: &str, wanted: &mut CheckBuilder) {
+    let Some(program) = around.tool(shell) else { return };
+    wanted
+        .look(
+            &format!("{shell} -n"),
+            program.with(&["-n", &text_of(around.file())]),
+            OutputFormat::Plain,
+        )
+        .because(format!("it is a {shell} script, and shellcheck is not installed"));
+}
+
+/// The shell of a script: its first line counts more than its name. A script without that line is
+/// sourced by others, and bash accepts most of them.
+fn shell_of(around: &dyn Around) -> Option<&'static str> {
+    let by_name = match extension(around.file()) {
+        "sh" | "bash" => Some("bash"),
+        "dash" => Some("dash"),
+        "ksh" => Some("ksh"),
+        "" => None,
+        _ => return None,
+    };
+    let text = around.text(around.file()).unwrap_or_default();
+    match text.lines().next().and_then(interpreter) {
+        Some(name) => SHELLS.iter().find(|shell| **shell == name).copied(),
+        None => by_name,
+    }
+}
+
+fn extension(file: &Path) -> &str {
+    file.extension().and_then(|ending| ending.to_str()).unwrap_or_default()
+}
+
+/// The program in a first line: `bash` for `#!/usr/bin/env -S bash -e`.
+fn interpreter(line: &str) -> Option<&str> {
+    let mut words = line.strip_prefix("#!")?.split_whitespace();
+    let program = words.next()?.rsplit('/').next()?;
+    if program != "env" {
+        return Some(program);
+    }
+    words.find(|word| !word.starts_with('-') && !word.contains('='))
+}
+
+// SQL: the database's own lint for Supabase migrations.
+
+const SUPABASE: ConfigFiles = ConfigFiles::files(&["supabase/config.toml"]);
+
+pub(super) fn sql(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
+    if let Some(project) = supabase_project(around.file()) {
+        lint_database(around, project, &mut wanted);
+    }
+    wanted
+}
+
+/// Lints the running database, so one run covers all migrations. Newer versions detect that an
+/// agent is calling and print another JSON, unless `--output` is set.
+fn lint_database(around: &dyn Around, project: &Path, wanted: &mut CheckBuilder) {
+    let named = ("supabase", "see https://supabase.com/docs/guides/cli");
+    let why = "it is in `supabase/migrations`";
+    let supabase = configured_or_there(around, SUPABASE, named, why, wanted);
+    let Some(supabase) = supabase else { return };
+    let arguments = ["db", "lint", "--level", "warning", "--output", "json"];
+    wanted
+        .run(CheckKind::Look, "supabase", &supabase, &arguments, OutputFormat::Supabase)
+        .at(project)
+        .whole(&project.join("supabase"))
+        .because(why);
+}
+
+/// The folder above `supabase/migrations`, if the file is below it.
+fn supabase_project(file: &Path) -> Option<&Path> {
+    let migrations = file.ancestors().skip(1).find(|one| one.ends_with("supabase/migrations"))?;
+    migrations.ancestors().nth(2)
+}
+
+#[cfg(test)]
+mod tests;
