@@ -41,34 +41,23 @@ pub(crate) struct Syntax {
     spans_lines: bool,
 }
 
+/// Extensions of languages in which `#` begins a comment.
+const HASH: [&str; 12] =
+    ["py", "rb", "pl", "t", "ex", "exs", "r", "jl", "nim", "cmake", "txt", "php"];
+
+/// Extensions of languages in which single quotes are those of a character.
+const CHARACTERS: [&str; 17] = [
+    "rs", "c", "h", "cc", "cpp", "cxx", "hpp", "java", "go", "cs", "kt", "kts", "scala", "zig",
+    "d", "m", "mm",
+];
+
 impl Syntax {
     pub(crate) fn of(path: &str) -> Syntax {
         let name = path.rsplit('/').next().unwrap_or_default();
         let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
         let is_shell = matches!(extension, "" | "sh" | "bash" | "zsh" | "bats" | "mk");
-        let hash = matches!(
-            extension,
-            "py" | "rb" | "pl" | "t" | "ex" | "exs" | "r" | "jl" | "nim" | "cmake" | "txt" | "php"
-        );
-        let characters = matches!(
-            extension,
-            "rs" | "c"
-                | "h"
-                | "cc"
-                | "cpp"
-                | "cxx"
-                | "hpp"
-                | "java"
-                | "go"
-                | "cs"
-                | "kt"
-                | "kts"
-                | "scala"
-                | "zig"
-                | "d"
-                | "m"
-                | "mm"
-        );
+        let hash = HASH.contains(&extension);
+        let characters = CHARACTERS.contains(&extension);
         let slashes = !is_shell && !hash || extension == "php";
         let is_rust = extension == "rs";
         let spans_lines =
