@@ -16,8 +16,8 @@ use super::{Check, CheckKind, CheckMethod, CheckPlan, FindingScope, Lacking, Pro
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// A language: the names of its files, and the function that chooses the checks.
-type Language = (&'static [&'static str], fn(&dyn Around) -> CheckBuilder);
+/// A language: the names of its files, and the function that adds the checks.
+type Language = (&'static [&'static str], fn(&dyn Around, &mut CheckBuilder));
 
 /// All languages, in the order in which their fixers run: formatters come last, because the fixers
 /// before them do not format.
@@ -45,21 +45,16 @@ const FOREIGN: &[&str] = &["node_modules", "site-packages", ".git"];
 
 /// The checks for the edited file.
 pub fn plan(around: &dyn Around) -> CheckPlan {
-    let mut plan = CheckPlan::default();
-    if is_foreign(around) {
-        return plan;
-    }
-    let name = name_of(around.file());
-    for (_, wanted) in LANGUAGES.iter().filter(|(names, _)| matches_any(names, name)) {
-        for one in wanted(around).said {
-            match one {
-                Ok(check) => plan.checks.push(check),
-                Err(lacking) => plan.lacking.push(lacking),
-            }
+    let folder = folder_of(around.file()).to_path_buf();
+    let mut wanted = CheckBuilder { folder, plan: CheckPlan::default() };
+    if !is_foreign(around) {
+        let name = name_of(around.file());
+        for (_, add) in LANGUAGES.iter().filter(|(names, _)| matches_any(names, name)) {
+            add(around, &mut wanted);
         }
     }
-    plan.checks.sort_by_key(|check| check.kind);
-    plan
+    wanted.plan.checks.sort_by_key(|check| check.kind);
+    wanted.plan
 }
 
 fn is_foreign(around: &dyn Around) -> bool {
@@ -103,37 +98,17 @@ fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// The checks of one language for a file, in the order in which its fixers run.
-#[derive(Debug, Default)]
+/// Collects the checks for a file, in the order in which its fixers run.
 struct CheckBuilder {
+    /// The folder of the edited file.
     folder: PathBuf,
-    said: Vec<Result<Check, Lacking>>,
+    plan: CheckPlan,
 }
 
 impl CheckBuilder {
-    /// An empty builder. Checks run in the file's folder unless [`Draft::at`] changes it.
-    fn new(around: &dyn Around) -> Self {
-        Self { folder: folder_of(around.file()).to_path_buf(), said: Vec::new() }
-    }
-
-    /// Adds a check that rewrites the file.
-    fn fix(&mut self, name: &str, by: impl Into<CheckMethod>, form: OutputFormat) -> Draft<'_> {
-        self.add(CheckKind::Fix, name, by.into(), form)
-    }
-
-    /// Adds a check that only reads the file.
-    fn look(&mut self, name: &str, by: impl Into<CheckMethod>, form: OutputFormat) -> Draft<'_> {
-        self.add(CheckKind::Look, name, by.into(), form)
-    }
-
-    /// Adds a run of the tests that belong to the file.
-    fn test(&mut self, name: &str, by: impl Into<CheckMethod>, form: OutputFormat) -> Draft<'_> {
-        self.add(CheckKind::Test, name, by.into(), form)
-    }
-
     /// Adds a check that the project wants but that cannot run.
     fn lacks(&mut self, name: &str, why: impl Into<String>) {
-        self.said.push(Err(Lacking { name: name.to_owned(), why: why.into() }));
+        self.plan.lacking.push(Lacking { name: name.to_owned(), why: why.into() });
     }
 
     /// The tool that this file configures. If it is not installed, that is recorded with `remedy`,
@@ -161,30 +136,29 @@ impl CheckBuilder {
         by: &Configured,
         arguments: &[&str],
         form: OutputFormat,
-    ) -> Draft<'_> {
-        let program = by.tool.with(arguments).into();
-        self.add(kind, name, program, form).at(&by.folder).because(by.why.as_str())
+    ) -> &mut Check {
+        self.add(kind, name, by.tool.with(arguments), form).at(&by.folder).because(by.why.as_str())
     }
 
+    /// Adds a check in the file's folder.
     fn add(
         &mut self,
         kind: CheckKind,
         name: &str,
-        by: CheckMethod,
+        by: impl Into<CheckMethod>,
         form: OutputFormat,
-    ) -> Draft<'_> {
-        self.said.push(Ok(Check {
+    ) -> &mut Check {
+        self.plan.checks.push(Check {
             name: name.to_owned(),
             kind,
-            by,
+            by: by.into(),
             folder: self.folder.clone(),
             scope: FindingScope::File,
             form,
             why: String::new(),
             limit: None,
-        }));
-        let Some(Ok(check)) = self.said.last_mut() else { unreachable!("it was pushed above") };
-        Draft(check)
+        });
+        self.plan.checks.last_mut().expect("it was pushed above")
     }
 }
 
@@ -198,26 +172,23 @@ struct Configured {
     why: String,
 }
 
-/// An added check whose details can still be set.
-struct Draft<'a>(&'a mut Check);
-
-impl Draft<'_> {
+impl Check {
     /// Sets the working directory, if it is not the file's folder.
-    fn at(self, folder: &Path) -> Self {
-        self.0.folder = folder.to_path_buf();
+    fn at(&mut self, folder: &Path) -> &mut Self {
+        self.folder = folder.to_path_buf();
         self
     }
 
     /// Sets the scope, if the findings depend on more than the file.
-    fn whole(self, path: &Path) -> Self {
-        self.0.scope = FindingScope::Whole(path.to_path_buf());
+    fn whole(&mut self, path: &Path) -> &mut Self {
+        self.scope = FindingScope::Whole(path.to_path_buf());
         self
     }
 
     /// Sets why the check applies: "`packages/app/tsconfig.json` includes it". Every check has a
     /// reason.
-    fn because(self, why: impl Into<String>) -> Self {
-        self.0.why = why.into();
+    fn because(&mut self, why: impl Into<String>) -> &mut Self {
+        self.why = why.into();
         self
     }
 }

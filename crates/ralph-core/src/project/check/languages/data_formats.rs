@@ -1,8 +1,9 @@
 //! JSON, JSON with comments for files whose tool accepts them, TOML and YAML: Ralph's own parsers, and linters of YAML.
 
+use super::super::CheckKind::Look;
 use super::super::parsers::OutputFormat;
 use super::super::workspace::Around;
-use super::super::{CheckKind, CheckMethod, Parser};
+use super::super::{CheckMethod, Parser};
 use super::{
     CheckBuilder, ConfigFiles, configured, configured_or_there, folder_of, matches_any, name_of,
     text_of, upward,
@@ -62,25 +63,21 @@ const WITH_COMMENTS: &[&str] = &[
 /// Folders of tools that accept comments in all of their files.
 const FOLDERS: &[&str] = &[".vscode", ".devcontainer", ".zed"];
 
-pub(super) fn json(around: &dyn Around) -> CheckBuilder {
-    let mut wanted = CheckBuilder::new(around);
+pub(super) fn json(around: &dyn Around, wanted: &mut CheckBuilder) {
     if is_yaml(around) {
-        return wanted;
+        return;
     }
     let (parser, why) = match takes_comments(around.file()) {
         true => (Parser::JsonWithComments, "it is JSON, and its tool takes comments"),
         false => (Parser::Json, "it is JSON"),
     };
-    wanted.look("json", CheckMethod::Parser(parser), OutputFormat::Plain).because(why);
-    wanted
+    wanted.add(Look, "json", CheckMethod::Parser(parser), OutputFormat::Plain).because(why);
 }
 
-pub(super) fn toml(around: &dyn Around) -> CheckBuilder {
-    let mut wanted = CheckBuilder::new(around);
+pub(super) fn toml(_: &dyn Around, wanted: &mut CheckBuilder) {
     wanted
-        .look("toml", CheckMethod::Parser(Parser::Toml), OutputFormat::Plain)
+        .add(Look, "toml", CheckMethod::Parser(Parser::Toml), OutputFormat::Plain)
         .because("it is TOML");
-    wanted
 }
 
 fn takes_comments(file: &Path) -> bool {
@@ -102,16 +99,14 @@ const YAMLLINT: ConfigFiles = ConfigFiles::files(&[".yamllint", ".yamllint.yaml"
 const ACTIONLINT: ConfigFiles =
     ConfigFiles::files(&[".github/actionlint.yaml", ".github/actionlint.yml"]);
 
-pub(super) fn yaml(around: &dyn Around) -> CheckBuilder {
-    let mut wanted = CheckBuilder::new(around);
+pub(super) fn yaml(around: &dyn Around, wanted: &mut CheckBuilder) {
     if !is_template(around) {
         wanted
-            .look("yaml", CheckMethod::Parser(Parser::Yaml), OutputFormat::Plain)
+            .add(Look, "yaml", CheckMethod::Parser(Parser::Yaml), OutputFormat::Plain)
             .because("it is YAML");
-        lint(around, &mut wanted);
+        lint(around, wanted);
     }
-    lint_workflow(around, &mut wanted);
-    wanted
+    lint_workflow(around, wanted);
 }
 
 /// The file is named relative to the configuration's folder, because `ignore` patterns are relative
@@ -121,7 +116,7 @@ fn lint(around: &dyn Around, wanted: &mut CheckBuilder) {
     let Some(yamllint) = configured(around, YAMLLINT, named, wanted) else { return };
     let file = text_of(around.file().strip_prefix(&yamllint.folder).unwrap_or(around.file()));
     let arguments = ["--format", "parsable", &file];
-    wanted.run(CheckKind::Look, "yamllint", &yamllint, &arguments, OutputFormat::Plain);
+    wanted.run(Look, "yamllint", &yamllint, &arguments, OutputFormat::Plain);
 }
 
 fn lint_workflow(around: &dyn Around, wanted: &mut CheckBuilder) {
@@ -134,7 +129,7 @@ fn lint_workflow(around: &dyn Around, wanted: &mut CheckBuilder) {
     if let Some(actionlint) = configured_or_there(around, ACTIONLINT, named, why, wanted) {
         let arguments = ["-no-color", "-oneline", &text_of(around.file())];
         wanted
-            .run(CheckKind::Look, "actionlint", &actionlint, &arguments, OutputFormat::Plain)
+            .run(Look, "actionlint", &actionlint, &arguments, OutputFormat::Plain)
             .at(folder_of(folder_of(workflows)));
     }
 }

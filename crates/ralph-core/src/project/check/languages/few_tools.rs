@@ -1,8 +1,9 @@
 //! Languages with a few tools each: Go, Ruby, Rust, shell scripts and SQL, and a table of tools that take only the file's name.
 
+use super::super::CheckKind::{Fix, Look, Test};
 use super::super::parsers::OutputFormat;
 use super::super::workspace::Around;
-use super::super::{CheckKind, CheckKind::Fix, CheckKind::Look, CheckMethod};
+use super::super::{CheckKind, CheckMethod};
 use super::{
     CheckBuilder, ConfigFiles, Configured, configured, configured_or_there, folder_of, has_table,
     matches_any, name_of, said, text_of, upward,
@@ -170,8 +171,7 @@ const TOOLS: &[SimpleTool] = &[
     },
 ];
 
-pub(super) fn simple(around: &dyn Around) -> CheckBuilder {
-    let mut wanted = CheckBuilder::new(around);
+pub(super) fn simple(around: &dyn Around, wanted: &mut CheckBuilder) {
     let name = name_of(around.file());
     // `Dockerfile.dockerignore` belongs to a Dockerfile but is a list of patterns.
     let is_for =
@@ -181,15 +181,14 @@ pub(super) fn simple(around: &dyn Around) -> CheckBuilder {
         let program = tool.programs.iter().find(is_there).unwrap_or(&tool.programs[0]);
         let named = (*program, tool.remedy);
         let found = match tool.installed {
-            None => configured(around, tool.config, named, &mut wanted),
-            Some(why) => configured_or_there(around, tool.config, named, why, &mut wanted),
+            None => configured(around, tool.config, named, wanted),
+            Some(why) => configured_or_there(around, tool.config, named, why, wanted),
         };
         let Some(found) = found else { continue };
         let file = text_of(around.file());
         let arguments = [tool.arguments, &[&file]].concat();
         wanted.run(tool.kind, tool.name, &found, &arguments, tool.form);
     }
-    wanted
 }
 
 // Go: `gofmt` for the file, `go vet`, the project's `golangci-lint` and the tests of its package.
@@ -200,16 +199,14 @@ pub(super) fn simple(around: &dyn Around) -> CheckBuilder {
 const GOLANGCI: ConfigFiles =
     ConfigFiles::files(&[".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"]);
 
-pub(super) fn go(around: &dyn Around) -> CheckBuilder {
-    let mut wanted = CheckBuilder::new(around);
+pub(super) fn go(around: &dyn Around, wanted: &mut CheckBuilder) {
     if let Some(gofmt) = around.tool("gofmt") {
         let by = CheckMethod::Filter(gofmt.with(&[]));
-        wanted.fix("gofmt", by, OutputFormat::Whole).because("all Go code has its form");
+        wanted.add(Fix, "gofmt", by, OutputFormat::Whole).because("all Go code has its form");
     }
     if let Some(module) = around.nearest(&["go.mod"]) {
-        go_package(around, &module, &mut wanted);
+        go_package(around, &module, wanted);
     }
-    wanted
 }
 
 fn go_package(around: &dyn Around, module: &Path, wanted: &mut CheckBuilder) {
@@ -217,19 +214,11 @@ fn go_package(around: &dyn Around, module: &Path, wanted: &mut CheckBuilder) {
     if let Some(go) = wanted.configured(around, "go", module, "install Go (https://go.dev)") {
         let why = format!("it is in the module of {}", said(around, module));
         let go = Configured { folder: folder.to_path_buf(), why, ..go };
-        wanted
-            .run(CheckKind::Look, "go vet", &go, &["vet", "."], OutputFormat::Plain)
-            .whole(folder);
+        wanted.run(Look, "go vet", &go, &["vet", "."], OutputFormat::Plain).whole(folder);
         if around.names(folder).iter().any(|name| name.ends_with("_test.go")) {
             // Vetting is a check of its own.
             wanted
-                .run(
-                    CheckKind::Test,
-                    "go test",
-                    &go,
-                    &["test", "-vet=off", "."],
-                    OutputFormat::Whole,
-                )
+                .run(Test, "go test", &go, &["test", "-vet=off", "."], OutputFormat::Whole)
                 .whole(folder)
                 .because("its package has tests");
         }
@@ -244,7 +233,7 @@ fn golangci(around: &dyn Around, folder: &Path, wanted: &mut CheckBuilder) {
     let Some(linter) = configured(around, GOLANGCI, named, wanted) else { return };
     let arguments = ["run", "--fix=false", "--allow-parallel-runners", "."];
     wanted
-        .run(CheckKind::Look, "golangci-lint", &linter, &arguments, OutputFormat::Plain)
+        .run(Look, "golangci-lint", &linter, &arguments, OutputFormat::Plain)
         .at(folder)
         .whole(folder);
 }
@@ -254,16 +243,14 @@ fn golangci(around: &dyn Around, folder: &Path, wanted: &mut CheckBuilder) {
 const RUBOCOP: ConfigFiles = ConfigFiles::files(&[".rubocop.yml"]);
 const BUNDLE: &str = "run `bundle install`";
 
-pub(super) fn ruby(around: &dyn Around) -> CheckBuilder {
-    let mut wanted = CheckBuilder::new(around);
-    if let Some(rubocop) = rubocop(around, &mut wanted) {
-        fix_and_look(around, &rubocop, &mut wanted);
+pub(super) fn ruby(around: &dyn Around, wanted: &mut CheckBuilder) {
+    if let Some(rubocop) = rubocop(around, wanted) {
+        fix_and_look(around, &rubocop, wanted);
     }
     if let Some(ruby) = around.tool("ruby") {
         let program = ruby.with(&["--disable=gems", "-c", &text_of(around.file())]);
-        wanted.look("ruby", program, OutputFormat::Plain).because("it is Ruby");
+        wanted.add(Look, "ruby", program, OutputFormat::Plain).because("it is Ruby");
     }
-    wanted
 }
 
 /// Two runs: with `-a`, RuboCop also lists what it has fixed, and no option that every version has
@@ -275,8 +262,8 @@ pub(super) fn ruby(around: &dyn Around) -> CheckBuilder {
 fn fix_and_look(around: &dyn Around, rubocop: &Configured, wanted: &mut CheckBuilder) {
     let line = ["--force-exclusion", "--format", "emacs", &text_of(around.file())];
     let fixing = [&["-a", "--fail-level", "fatal"], &line[..]].concat();
-    wanted.run(CheckKind::Fix, "rubocop -a", rubocop, &fixing, OutputFormat::Whole);
-    wanted.run(CheckKind::Look, "rubocop", rubocop, &line, OutputFormat::Plain);
+    wanted.run(Fix, "rubocop -a", rubocop, &fixing, OutputFormat::Whole);
+    wanted.run(Look, "rubocop", rubocop, &line, OutputFormat::Plain);
 }
 
 /// RuboCop from the project's bundle, with the extensions that its configuration names.
@@ -302,17 +289,15 @@ fn locks_rubocop(around: &dyn Around, folder: &Path) -> bool {
 
 const MANIFEST: &str = "Cargo.toml";
 
-pub(super) fn rust(around: &dyn Around) -> CheckBuilder {
-    let mut wanted = CheckBuilder::new(around);
-    let Some(manifest) = around.nearest(&[MANIFEST]) else { return wanted };
+pub(super) fn rust(around: &dyn Around, wanted: &mut CheckBuilder) {
+    let Some(manifest) = around.nearest(&[MANIFEST]) else { return };
     let text = around.text(&manifest).unwrap_or_default();
     // A manifest that only names a workspace's members owns no file.
     if has_table(&text, "package") {
-        rustfmt(around, &text, &mut wanted);
-        cargo_check(around, &manifest, &mut wanted);
-        cargo_test(around, &manifest, &text, &mut wanted);
+        rustfmt(around, &text, wanted);
+        cargo_check(around, &manifest, wanted);
+        cargo_test(around, &manifest, &text, wanted);
     }
-    wanted
 }
 
 fn rustfmt(around: &dyn Around, manifest: &str, wanted: &mut CheckBuilder) {
@@ -320,7 +305,7 @@ fn rustfmt(around: &dyn Around, manifest: &str, wanted: &mut CheckBuilder) {
     let edition = edition(around, manifest);
     let program = tool.with(&["--edition", &edition, "--emit", "stdout", "--quiet"]);
     let why = format!("its package is of the {edition} edition");
-    wanted.fix("rustfmt", CheckMethod::Filter(program), OutputFormat::Whole).because(why);
+    wanted.add(Fix, "rustfmt", CheckMethod::Filter(program), OutputFormat::Whole).because(why);
 }
 
 /// `--offline`: a hook cannot wait for the download of a new dependency.
@@ -335,7 +320,7 @@ fn cargo_check(around: &dyn Around, manifest: &Path, wanted: &mut CheckBuilder) 
     let line = [command, "--quiet", "--offline", "--message-format", "json", "--all-targets"];
     let arguments = [&line[..], &["--manifest-path", &path]].concat();
     wanted
-        .run(CheckKind::Look, name, &cargo, &arguments, OutputFormat::Cargo)
+        .run(Look, name, &cargo, &arguments, OutputFormat::Cargo)
         .whole(manifest)
         .because(format!("{} owns it", said(around, manifest)));
 }
@@ -346,7 +331,7 @@ fn cargo_test(around: &dyn Around, manifest: &Path, text: &str, wanted: &mut Che
     let path = text_of(manifest);
     let line = ["test", "--quiet", "--offline", "--manifest-path", &path, "--test", &target];
     wanted
-        .test("cargo test", cargo.with(&line), OutputFormat::Whole)
+        .add(Test, "cargo test", cargo.with(&line), OutputFormat::Whole)
         .at(folder_of(manifest))
         .because(format!("it is the test `{target}`"));
 }
@@ -405,13 +390,11 @@ const SHELLCHECK: ConfigFiles = ConfigFiles::files(&[".shellcheckrc", "shellchec
 /// The shells that ShellCheck supports.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "ksh"];
 
-pub(super) fn shell(around: &dyn Around) -> CheckBuilder {
-    let mut wanted = CheckBuilder::new(around);
-    let Some(shell) = shell_of(around) else { return wanted };
-    if !shellcheck(around, shell, &mut wanted) {
-        parse_script(around, shell, &mut wanted);
+pub(super) fn shell(around: &dyn Around, wanted: &mut CheckBuilder) {
+    let Some(shell) = shell_of(around) else { return };
+    if !shellcheck(around, shell, wanted) {
+        parse_script(around, shell, wanted);
     }
-    wanted
 }
 
 /// Adds ShellCheck; returns false if it is not installed.
@@ -427,16 +410,15 @@ fn shellcheck(around: &dyn Around, shell: &str, wanted: &mut CheckBuilder) -> bo
     let file = text_of(around.file());
     let line = ["--format", "json1", "--external-sources", "--source-path", "SCRIPTDIR"];
     let arguments = [&line[..], &["--exclude", "SC1091", &file]].concat();
-    wanted
-        .run(CheckKind::Look, "shellcheck", &tool, &arguments, OutputFormat::Shellcheck)
-        .at(around.root());
+    wanted.run(Look, "shellcheck", &tool, &arguments, OutputFormat::Shellcheck).at(around.root());
     true
 }
 
 fn parse_script(around: &dyn Around, shell: &str, wanted: &mut CheckBuilder) {
     let Some(program) = around.tool(shell) else { return };
     wanted
-        .look(
+        .add(
+            Look,
             &format!("{shell} -n"),
             program.with(&["-n", &text_of(around.file())]),
             OutputFormat::Plain,
@@ -479,12 +461,10 @@ fn interpreter(line: &str) -> Option<&str> {
 
 const SUPABASE: ConfigFiles = ConfigFiles::files(&["supabase/config.toml"]);
 
-pub(super) fn sql(around: &dyn Around) -> CheckBuilder {
-    let mut wanted = CheckBuilder::new(around);
+pub(super) fn sql(around: &dyn Around, wanted: &mut CheckBuilder) {
     if let Some(project) = supabase_project(around.file()) {
-        lint_database(around, project, &mut wanted);
+        lint_database(around, project, wanted);
     }
-    wanted
 }
 
 /// Lints the running database, so one run covers all migrations. Newer versions detect that an
@@ -496,7 +476,7 @@ fn lint_database(around: &dyn Around, project: &Path, wanted: &mut CheckBuilder)
     let Some(supabase) = supabase else { return };
     let arguments = ["db", "lint", "--level", "warning", "--output", "json"];
     wanted
-        .run(CheckKind::Look, "supabase", &supabase, &arguments, OutputFormat::Supabase)
+        .run(Look, "supabase", &supabase, &arguments, OutputFormat::Supabase)
         .at(project)
         .whole(&project.join("supabase"))
         .because(why);

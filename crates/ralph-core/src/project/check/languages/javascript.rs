@@ -2,6 +2,7 @@
 
 mod test_files;
 
+use super::super::CheckKind::{Fix, Look, Test};
 use super::super::parsers::OutputFormat;
 use super::super::workspace::{Around, ToolCommand};
 use super::super::{CheckKind, jsonc};
@@ -17,22 +18,20 @@ pub(super) const NAMES: &[&str] =
 
 const DECLARATIONS: &[&str] = &["*.d.ts", "*.d.mts", "*.d.cts"];
 
-pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
-    let mut wanted = CheckBuilder::new(around);
+pub(super) fn wanted(around: &dyn Around, wanted: &mut CheckBuilder) {
     if let Some(config) = deno_config(around) {
-        deno(around, &config, &mut wanted);
-        return wanted;
+        deno(around, &config, wanted);
+        return;
     }
     // Declaration files are usually generated, and never run.
     if matches_any(DECLARATIONS, name_of(around.file())) {
-        types(around, &mut wanted);
-        return wanted;
+        types(around, wanted);
+        return;
     }
-    linters(around, &mut wanted);
-    types(around, &mut wanted);
-    syntax(around, &mut wanted);
-    test_files::add(around, &mut wanted);
-    wanted
+    linters(around, wanted);
+    types(around, wanted);
+    syntax(around, wanted);
+    test_files::add(around, wanted);
 }
 
 // `package.json`, and how its packages are installed.
@@ -122,13 +121,9 @@ fn deno(around: &dyn Around, config: &Path, wanted: &mut CheckBuilder) {
     let file = text_of(around.file());
     // The configuration may exclude the file, which is an error without `--permit-no-files`.
     let calls: [(CheckKind, &str, &[&str]); 3] = [
-        (CheckKind::Fix, "deno fmt", &["fmt", "--quiet", "--permit-no-files", &file]),
-        (
-            CheckKind::Look,
-            "deno lint",
-            &["lint", "--quiet", "--compact", "--permit-no-files", &file],
-        ),
-        (CheckKind::Look, "deno check", &["check", "--quiet", &file]),
+        (Fix, "deno fmt", &["fmt", "--quiet", "--permit-no-files", &file]),
+        (Look, "deno lint", &["lint", "--quiet", "--compact", "--permit-no-files", &file]),
+        (Look, "deno check", &["check", "--quiet", &file]),
     ];
     for (kind, name, arguments) in calls {
         wanted.run(kind, name, &deno, arguments, OutputFormat::Deno);
@@ -144,7 +139,7 @@ fn deno(around: &dyn Around, config: &Path, wanted: &mut CheckBuilder) {
         .chain(permissions.iter().map(String::as_str))
         .chain(tests.iter().map(String::as_str))
         .collect();
-    wanted.run(CheckKind::Test, "deno test", &deno, &arguments, OutputFormat::Whole);
+    wanted.run(Test, "deno test", &deno, &arguments, OutputFormat::Whole);
 }
 
 /// The permissions that the project's own `test` task grants.
@@ -173,12 +168,13 @@ fn is_linted(around: &dyn Around) -> bool {
 
 fn oxlint(around: &dyn Around, wanted: &mut CheckBuilder) {
     let Some(config) = oxlint_config(around) else { return };
-    let remedy = remedy(around);
-    let Some(oxlint) = wanted.configured(around, "oxlint", &config, &remedy) else { return };
+    let Some(oxlint) = wanted.configured(around, "oxlint", &config, &remedy(around)) else {
+        return;
+    };
     let file = text_of(around.file());
     // The configuration may exclude the file.
     let arguments = ["--fix", "--format", "unix", "--no-error-on-unmatched-pattern", &file];
-    wanted.run(CheckKind::Fix, "oxlint", &oxlint, &arguments, OutputFormat::Plain);
+    wanted.run(Fix, "oxlint", &oxlint, &arguments, OutputFormat::Plain);
 }
 
 /// oxlint needs no configuration: a package that depends on it and has no other linter uses it.
@@ -191,8 +187,9 @@ fn oxlint_config(around: &dyn Around) -> Option<PathBuf> {
 
 fn eslint(around: &dyn Around, wanted: &mut CheckBuilder) {
     let Some(config) = eslint_config(around) else { return };
-    let remedy = remedy(around);
-    let Some(eslint) = wanted.configured(around, "eslint", &config, &remedy) else { return };
+    let Some(eslint) = wanted.configured(around, "eslint", &config, &remedy(around)) else {
+        return;
+    };
     let file = text_of(around.file());
     let is_flat = name_of(&config).starts_with("eslint.config.");
     // Only flat configurations support the option that suppresses the warning about an excluded
@@ -203,7 +200,7 @@ fn eslint(around: &dyn Around, wanted: &mut CheckBuilder) {
     // directory.
     let ignore = (!is_flat).then(|| around.nearest(&[".eslintignore"])).flatten();
     wanted
-        .run(CheckKind::Fix, "eslint", &eslint, &arguments, OutputFormat::Eslint)
+        .run(Fix, "eslint", &eslint, &arguments, OutputFormat::Eslint)
         .at(folder_of(ignore.as_deref().unwrap_or(&config)));
 }
 
@@ -224,7 +221,7 @@ fn syntax(around: &dyn Around, wanted: &mut CheckBuilder) {
     }
     let Some(node) = around.tool("node") else { return };
     let line = node.with(&["--check", &text_of(around.file())]);
-    wanted.look("node", line, OutputFormat::Whole).because("no other tool reads its syntax");
+    wanted.add(Look, "node", line, OutputFormat::Whole).because("no other tool reads its syntax");
 }
 
 fn is_read_otherwise(around: &dyn Around) -> bool {
@@ -277,7 +274,11 @@ fn types(around: &dyn Around, wanted: &mut CheckBuilder) {
         "--tsBuildInfoFile",
         &kept,
     ]);
-    wanted.look(name, line, OutputFormat::Tsc).at(folder_of(&config)).whole(&config).because(why);
+    wanted
+        .add(Look, name, line, OutputFormat::Tsc)
+        .at(folder_of(&config))
+        .whole(&config)
+        .because(why);
 }
 
 /// The project's own compiler: another version on `PATH` finds other errors. The native compiler is
@@ -364,14 +365,12 @@ const PRETTIER_ENDINGS: &[&str] = &[
     "yaml", "yml", "graphql", "gql", "hbs",
 ];
 
-pub(super) fn formatters(around: &dyn Around) -> CheckBuilder {
-    let mut wanted = CheckBuilder::new(around);
+pub(super) fn formatters(around: &dyn Around, wanted: &mut CheckBuilder) {
     if matches_any(NAMES, name_of(around.file())) && deno_config(around).is_some() {
-        return wanted;
+        return;
     }
-    biome(around, &mut wanted);
-    prettier(around, &mut wanted);
-    wanted
+    biome(around, wanted);
+    prettier(around, wanted);
 }
 
 /// The Biome configuration that covers this file.
@@ -383,8 +382,7 @@ fn biome_config(around: &dyn Around) -> Option<PathBuf> {
 
 fn biome(around: &dyn Around, wanted: &mut CheckBuilder) {
     let Some(config) = biome_config(around) else { return };
-    let remedy = remedy(around);
-    let Some(biome) = wanted.configured(around, "biome", &config, &remedy) else { return };
+    let Some(biome) = wanted.configured(around, "biome", &config, &remedy(around)) else { return };
     let file = text_of(around.file());
     let (reporter, form): (&[&str], _) = match knows_sarif(around) {
         true => (&["--reporter=sarif"], OutputFormat::Sarif),
@@ -399,7 +397,7 @@ fn biome(around: &dyn Around, wanted: &mut CheckBuilder) {
         &file,
     ];
     let arguments = [&["check", "--write"], reporter, &rest].concat();
-    wanted.run(CheckKind::Fix, "biome", &biome, &arguments, form);
+    wanted.run(Fix, "biome", &biome, &arguments, form);
 }
 
 /// Biome writes SARIF since 2.4. A Biome that is not the project's own is assumed to be new.
@@ -424,16 +422,15 @@ fn prettier(around: &dyn Around, wanted: &mut CheckBuilder) {
         return;
     }
     let Some(config) = prettier_config(around) else { return };
-    let remedy = remedy(around);
-    let Some(prettier) = wanted.configured(around, "prettier", &config, &remedy) else { return };
+    let Some(prettier) = wanted.configured(around, "prettier", &config, &remedy(around)) else {
+        return;
+    };
     // Prettier finds its configuration from the file, but its ignore list from the working
     // directory.
     let start = around.nearest(&[".prettierignore"]).unwrap_or_else(|| config.clone());
     let file = text_of(around.file());
     let arguments = ["--write", "--log-level", "warn", "--ignore-unknown", &file];
-    wanted
-        .run(CheckKind::Fix, "prettier", &prettier, &arguments, OutputFormat::Whole)
-        .at(folder_of(&start));
+    wanted.run(Fix, "prettier", &prettier, &arguments, OutputFormat::Whole).at(folder_of(&start));
 }
 
 /// The nearest file that mentions Prettier. A mere dependency counts only if Biome does not do the

@@ -1,9 +1,10 @@
 //! Python: the interpreter's own parser, ruff, the project's type checker and formatter, and the
 //! tests that belong to the file.
 
+use super::super::CheckKind::{Fix, Look, Test};
+use super::super::Program;
 use super::super::parsers::OutputFormat;
 use super::super::workspace::{Around, ToolCommand};
-use super::super::{CheckKind, Program};
 use super::{
     CheckBuilder, ConfigFiles, configured, configured_or_there, folder_of, has_table, name_of,
     nearest, said, text_of, upward,
@@ -27,22 +28,18 @@ except (SyntaxError, ValueError) as e:
     sys.exit("%s:%s:%s: error: %s: %s" % (at + (type(e).__name__, getattr(e, "msg", e))))
 "#;
 
-pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
-    let mut wanted = CheckBuilder::new(around);
-    lint(around, &mut wanted);
-    format(around, &mut wanted);
-    compile(around, &mut wanted);
-    types(around, &mut wanted);
-    tests_of(around, &mut wanted);
-    wanted
+pub(super) fn wanted(around: &dyn Around, wanted: &mut CheckBuilder) {
+    lint(around, wanted);
+    format(around, wanted);
+    compile(around, wanted);
+    types(around, wanted);
+    tests_of(around, wanted);
 }
 
 /// The checks for a notebook: ruff reads the Python in its cells. The editing tool keeps its JSON
 /// valid.
-pub(super) fn notebook(around: &dyn Around) -> CheckBuilder {
-    let mut wanted = CheckBuilder::new(around);
-    lint(around, &mut wanted);
-    wanted
+pub(super) fn notebook(around: &dyn Around, wanted: &mut CheckBuilder) {
+    lint(around, wanted);
 }
 
 /// `--force-exclude`: otherwise ruff checks a file that is named although the project excludes it.
@@ -54,7 +51,7 @@ fn lint(around: &dyn Around, wanted: &mut CheckBuilder) {
     let file = text_of(around.file());
     let line = ["check", "--fix", "--extend-unfixable", "F401", "--no-cache", "--force-exclude"];
     let arguments = [&line[..], &["--output-format", "json", &file]].concat();
-    wanted.run(CheckKind::Fix, "ruff", &ruff, &arguments, OutputFormat::Ruff);
+    wanted.run(Fix, "ruff", &ruff, &arguments, OutputFormat::Ruff);
 }
 
 /// ruff cannot replace this check: it may be switched off, or accept a newer Python than the
@@ -65,7 +62,7 @@ fn compile(around: &dyn Around, wanted: &mut CheckBuilder) {
     let Some(python) = around.tool("python3") else { return };
     let file = text_of(around.file());
     let program = python.with(&["-I", "-S", "-B", "-W", "ignore", "-c", COMPILE, &file]);
-    wanted.look("py_compile", program, OutputFormat::Plain).because("it is Python");
+    wanted.add(Look, "py_compile", program, OutputFormat::Plain).because("it is Python");
 }
 
 // Formats a Python file with one formatter, and only if the project uses one.
@@ -137,7 +134,7 @@ fn ruff(around: &dyn Around, by: PathBuf, wanted: &mut CheckBuilder) {
     let Some(tool) = around.tool("ruff") else { return };
     let line = ["format", "--quiet", "--no-cache", "--force-exclude", &text_of(around.file())];
     wanted
-        .fix("ruff format", tool.with(&line), OutputFormat::Whole)
+        .add(Fix, "ruff format", tool.with(&line), OutputFormat::Whole)
         .at(folder_of(&by))
         .because(format!("{} names it", said(around, &by)));
 }
@@ -147,7 +144,7 @@ fn black(around: &dyn Around, by: PathBuf, wanted: &mut CheckBuilder) {
     let Some(black) = wanted.configured(around, "black", &by, remedy) else { return };
     let arguments = ["--quiet", &text_of(around.file())];
     wanted
-        .run(CheckKind::Fix, "black", &black, &arguments, OutputFormat::Whole)
+        .run(Fix, "black", &black, &arguments, OutputFormat::Whole)
         .because(format!("{} names it", said(around, &by)));
 }
 
@@ -179,7 +176,7 @@ fn pyright(around: &dyn Around, places: ConfigFiles, name: &str, wanted: &mut Ch
         program.line.extend(python(around, "--pythonpath"));
     }
     program.line.push(text_of(around.file()));
-    wanted.look(name, program, OutputFormat::Pyright).at(&found.folder).because(found.why);
+    wanted.add(Look, name, program, OutputFormat::Pyright).at(&found.folder).because(found.why);
 }
 
 fn mypy(around: &dyn Around, wanted: &mut CheckBuilder) {
@@ -198,7 +195,7 @@ fn mypy(around: &dyn Around, wanted: &mut CheckBuilder) {
         program.line.extend(python(around, "--python-executable"));
     }
     program.line.push(text_of(around.file()));
-    wanted.look("mypy", program, OutputFormat::Plain).at(&found.folder).because(found.why);
+    wanted.add(Look, "mypy", program, OutputFormat::Plain).at(&found.folder).because(found.why);
 }
 
 /// The project's own Python as an option; empty if there is none or it is started through a runner.
@@ -318,7 +315,10 @@ fn pytest(around: &dyn Around, folder: &Path, tests: &[PathBuf], wanted: &mut Ch
         program.line.push("--no-cov".to_owned());
     }
     add_tests(around, folder, tests, &mut program);
-    wanted.test("pytest", program, OutputFormat::Pytest).at(folder).because(why(around, tests));
+    wanted
+        .add(Test, "pytest", program, OutputFormat::Pytest)
+        .at(folder)
+        .because(why(around, tests));
 }
 
 /// The project's own pytest: another one would not find the packages of the project's Python.
@@ -333,7 +333,10 @@ fn unittest(around: &dyn Around, folder: &Path, tests: &[PathBuf], wanted: &mut 
     let Some(python) = around.tool("python3") else { return };
     let mut program = python.with(&["-m", "unittest"]);
     add_tests(around, folder, tests, &mut program);
-    wanted.test("unittest", program, OutputFormat::Whole).at(folder).because(why(around, tests));
+    wanted
+        .add(Test, "unittest", program, OutputFormat::Whole)
+        .at(folder)
+        .because(why(around, tests));
 }
 
 /// Python's compiled files are kept outside the project, so that its tree does not change.

@@ -1,6 +1,6 @@
 //! Finds the tests that belong to a JavaScript file, by their names, and runs them with the runner that the project itself uses.
 
-use super::super::super::CheckKind;
+use super::super::super::CheckKind::Test;
 use super::super::super::parsers::OutputFormat;
 use super::super::super::workspace::Around;
 use super::super::{CheckBuilder, folder_of, matches_any, name_of, said, text_of, upward};
@@ -132,7 +132,7 @@ pub(super) fn add(around: &dyn Around, wanted: &mut CheckBuilder) {
     let arguments: Vec<&str> =
         runner.arguments().into_iter().chain(tests.iter().map(String::as_str)).collect();
     wanted
-        .run(CheckKind::Test, runner.name(), &tool, &arguments, runner.form())
+        .run(Test, runner.name(), &tool, &arguments, runner.form())
         .because(format!("{} uses it, and has tests for this file", said(around, &config)));
 }
 
