@@ -118,18 +118,6 @@ pub const KINDS: [FactKind; 13] = [
 /// Kinds of earlier versions. Settings may still name them, without effect.
 pub const FORMER: [&str; 2] = ["compose", "runtimes"];
 
-/// Names of the kinds. They are a separate list, so that a program that only checks a name is not
-/// linked with all facts.
-pub const NAMES: [&str; KINDS.len()] = {
-    let mut names = [""; KINDS.len()];
-    let mut at = 0;
-    while at < names.len() {
-        names[at] = KINDS[at].name;
-        at += 1;
-    }
-    names
-};
-
 // Applies `[context]` in `ralph.toml` to the facts: switches them off, asks for more, and limits
 // the page.
 
@@ -163,10 +151,11 @@ impl ContextSettings {
                 "`context.size` is a whole number from {LEAST} to {most}, not {given}"
             ));
         }
+        let names = KINDS.map(|kind| kind.name);
         let unknown =
-            |name: &&String| !NAMES.contains(&name.as_str()) && !FORMER.contains(&name.as_str());
+            |name: &&String| !names.contains(&name.as_str()) && !FORMER.contains(&name.as_str());
         let name = self.off.iter().chain(&self.also).find(unknown)?;
-        Some(format!("`[context]` names no fact `{name}`; there are {}", NAMES.join(", ")))
+        Some(format!("`[context]` names no fact `{name}`; there are {}", names.join(", ")))
     }
 
     pub fn is_enabled(&self) -> bool {

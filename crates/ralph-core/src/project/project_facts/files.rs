@@ -91,22 +91,17 @@ pub(super) fn node(project: &dyn Project) -> Option<Fact> {
     lines.extend(dependencies(&manifest, "dependencies", 25));
     lines.extend(dependencies(&manifest, "devDependencies", 20));
     lines.extend(dependencies(&manifest, "peerDependencies", 8));
-    let told =
-        [package_name(&manifest), package_type(&manifest), package_manager(project, &manifest)];
+    let told = [
+        manifest["name"].as_str().map(show::quoted),
+        manifest["type"].as_str().map(|kind| format!("type {}", show::quoted(kind))),
+        package_manager(project, &manifest),
+    ];
     let told: Vec<String> = told.into_iter().flatten().collect();
     match (told.is_empty(), lines.is_empty()) {
         (true, true) => None,
         (true, false) => Some(Fact { heading: "package.json".to_owned(), lines }),
         (false, _) => Some(Fact { heading: format!("package.json: {}", told.join(", ")), lines }),
     }
-}
-
-fn package_name(manifest: &Value) -> Option<String> {
-    Some(show::quoted(manifest["name"].as_str()?))
-}
-
-fn package_type(manifest: &Value) -> Option<String> {
-    Some(format!("type {}", show::quoted(manifest["type"].as_str()?)))
 }
 
 /// The stated package manager, otherwise those whose lock files exist.
@@ -151,8 +146,7 @@ fn dependencies(manifest: &Value, kind: &str, most: usize) -> Option<String> {
             _ => name.to_owned(),
         })
         .collect();
-    let shown = show::list(wanted.iter().map(String::as_str), most);
-    (!wanted.is_empty()).then(|| format!("{kind}: {shown}"))
+    show::labelled(&format!("{kind}: "), wanted.iter().map(String::as_str), most)
 }
 
 /// The patterns of the workspace. npm, Yarn and Bun keep them in the manifest, Yarn also one level
@@ -161,9 +155,7 @@ fn workspaces(project: &dyn Project, manifest: &Value) -> Option<String> {
     let pnpm = project.document("pnpm-workspace.yaml", FileFormat::Yaml).unwrap_or_default();
     let stated = &manifest["workspaces"];
     let all = [&pnpm["packages"], stated, &stated["packages"]];
-    let patterns: Vec<&str> = all.into_iter().flat_map(texts).collect();
-    let shown = show::list(patterns.iter().copied(), 8);
-    (!patterns.is_empty()).then(|| format!("workspaces: {shown}"))
+    show::labelled("workspaces: ", all.into_iter().flat_map(texts), 8)
 }
 
 // `tsconfig.json`: the options that decide how code must be written, and where the output goes.
@@ -211,17 +203,11 @@ pub(super) fn typescript(project: &dyn Project) -> Option<Fact> {
     for key in ["include", "exclude", "files"] {
         let mut patterns = texts(&config[key]);
         patterns.retain(|pattern| *pattern != "node_modules");
-        if !patterns.is_empty() {
-            lines.push(format!("{key}: {}", show::list(patterns, 8)));
-        }
+        lines.extend(show::labelled(&format!("{key}: "), patterns, 8));
     }
     lines.extend(references(&config));
     lines.extend(others(project, name));
-    let extends = texts(&config["extends"]);
-    let extends = match extends.is_empty() {
-        true => String::new(),
-        false => format!(": extends {}", show::list(extends, 4)),
-    };
+    let extends = show::labelled(": extends ", texts(&config["extends"]), 4).unwrap_or_default();
     let says_something = !lines.is_empty() || !extends.is_empty();
     says_something.then(|| Fact { heading: format!("{name}{extends}"), lines })
 }
@@ -267,53 +253,39 @@ fn inherited(project: &dyn Project, config: &Value) -> Option<String> {
 
 fn references(config: &Value) -> Option<String> {
     let references = config["references"].as_array()?;
-    let paths: Vec<&str> =
-        references.iter().filter_map(|reference| reference["path"].as_str()).collect();
-    (!paths.is_empty()).then(|| format!("references: {}", show::list(paths, 8)))
+    show::labelled("references: ", references.iter().filter_map(|one| one["path"].as_str()), 8)
 }
 
 fn others(project: &dyn Project, told: &str) -> Option<String> {
     let entries = project.folder("".as_ref())?.entries;
     let is_other =
         |name: &&str| name.starts_with("tsconfig.") && name.ends_with(".json") && *name != told;
-    let names: Vec<&str> =
-        entries.iter().map(|entry| entry.name.as_str()).filter(is_other).collect();
-    (!names.is_empty()).then(|| format!("also {}", show::list(names, 8)))
+    show::labelled("also ", entries.iter().map(|entry| entry.name.as_str()).filter(is_other), 8)
 }
 
 // The files that configure the project's CI.
 
 const WORKFLOWS: &str = ".github/workflows";
 
-/// Files of the other services, by folder.
-const CI_FILES: [(&str, &str); 5] = [
-    ("", ".gitlab-ci.yml"),
-    (".circleci", "config.yml"),
-    ("", "azure-pipelines.yml"),
-    ("", "bitbucket-pipelines.yml"),
-    ("", ".travis.yml"),
+/// Files of the other services.
+const CI_FILES: [&str; 5] = [
+    ".gitlab-ci.yml",
+    ".circleci/config.yml",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    ".travis.yml",
 ];
 
 pub(super) fn ci(project: &dyn Project) -> Option<Fact> {
-    let files = |folder: &str| {
-        let entries = project.folder(folder.as_ref()).unwrap_or_default().entries;
-        entries.into_iter().filter(|entry| entry.kind == EntryKind::File).map(|entry| entry.name)
-    };
-    let mut found: Vec<String> = files(WORKFLOWS)
-        .filter(|name| name.ends_with(".yml") || name.ends_with(".yaml"))
-        .map(|name| format!("{WORKFLOWS}/{name}"))
-        .collect();
-    let is_there = |(folder, name): &&(&str, &str)| files(folder).any(|file| file == *name);
-    let path = |(folder, name): &(&str, &str)| format!("{folder}/{name}");
-    found.extend(
-        CI_FILES
-            .iter()
-            .filter(is_there)
-            .map(path)
-            .map(|path| path.trim_start_matches('/').to_owned()),
-    );
-    let shown = show::list(found.iter().map(String::as_str), 12);
-    (!found.is_empty()).then(|| Fact::line(format!("CI: {shown}")))
+    let files = |folder: &str| names_of(project, folder, EntryKind::File);
+    let mut found = files(WORKFLOWS);
+    found.retain(|name| name.ends_with(".yml") || name.ends_with(".yaml"));
+    found.iter_mut().for_each(|name| *name = format!("{WORKFLOWS}/{name}"));
+    found.extend(CI_FILES.map(str::to_owned).into_iter().filter(|path| {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        files(folder).iter().any(|file| file == name)
+    }));
+    show::labelled("CI: ", found.iter().map(String::as_str), 12).map(Fact::line)
 }
 
 // The targets of a Makefile and the recipes of a justfile.
@@ -354,8 +326,7 @@ fn tasks_of(runner: &str, mut recipes: Vec<Recipe<'_>>) -> Option<String> {
             }
         })
         .collect();
-    let shown = show::list(shown.iter().map(String::as_str), TASKS);
-    (!recipes.is_empty()).then(|| format!("{runner} {shown}"))
+    show::labelled(&format!("{runner} "), shown.iter().map(String::as_str), TASKS)
 }
 
 // Supabase: the migrations, the tables that the newest ones create, and the edge functions.
@@ -377,10 +348,7 @@ pub(super) fn supabase(project: &dyn Project) -> Option<Fact> {
         lines.push(format!("migrations: {}, the newest {newest}", migrations.len()));
         lines.extend(tables(project, &migrations));
     }
-    if !functions.is_empty() {
-        let names = show::list(functions.iter().map(String::as_str), 20);
-        lines.push(format!("functions: {names}"));
-    }
+    lines.extend(show::labelled("functions: ", functions.iter().map(String::as_str), 20));
     (!lines.is_empty()).then(|| Fact { heading: "supabase".to_owned(), lines })
 }
 
@@ -392,8 +360,7 @@ fn tables(project: &dyn Project, migrations: &[String]) -> Option<String> {
         let text = project.text(format!("{MIGRATIONS}/{name}").as_ref()).unwrap_or_default();
         tables.extend(text.lines().filter_map(created));
     }
-    let shown = show::list(tables.iter().map(String::as_str), 80);
-    (!tables.is_empty()).then(|| format!("tables created: {shown}"))
+    show::labelled("tables created: ", tables.iter().map(String::as_str), 80)
 }
 
 fn created(line: &str) -> Option<String> {

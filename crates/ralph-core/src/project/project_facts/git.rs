@@ -75,16 +75,11 @@ pub(super) fn changes(project: &dyn Project) -> Option<Fact> {
 
 fn conflicts(status: &GitStatus) -> Option<String> {
     let conflicts = status.conflicts();
-    (!conflicts.is_empty()).then(|| {
-        let names = show::list(conflicts.iter().map(String::as_str), MOST_CONFLICTS);
-        format!("conflicts to be resolved: {names}")
-    })
+    show::labelled("conflicts to be resolved: ", conflicts, MOST_CONFLICTS)
 }
 
 fn detached(head: &str) -> Option<String> {
-    let commit = head.trim();
-    let is_commit = commit.len() >= 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_commit.then(|| format!("HEAD is detached at {}", short(commit)))
+    Some(format!("HEAD is detached at {}", commit_id(head)?))
 }
 
 fn upstream(status: &GitStatus) -> Option<String> {
@@ -156,17 +151,16 @@ fn detaches_head(project: &dyn Project) -> bool {
     project.git_text("BISECT_LOG").is_some() || rebase(project).is_some()
 }
 
-/// The first digits of a commit's hash.
-fn short(commit: &str) -> &str {
-    commit.get(..10).unwrap_or(commit)
+/// The first digits of the commit in this file of git.
+fn commit_in(project: &dyn Project, file: &str) -> Option<String> {
+    commit_id(&project.git_text(file)?).map(str::to_owned)
 }
 
-/// The commit in a file.
-fn commit_in(project: &dyn Project, file: &str) -> Option<String> {
-    let text = project.git_text(file)?;
+/// The first digits of the commit's hash that is the first line.
+fn commit_id(text: &str) -> Option<&str> {
     let first = text.lines().next()?.trim();
     let is_commit = first.len() >= 40 && first.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_commit.then(|| short(first).to_owned())
+    is_commit.then(|| &first[..10])
 }
 
 fn rebase(project: &dyn Project) -> Option<String> {
@@ -307,9 +301,9 @@ impl GitStatus {
         self.changes.iter().map(|change| line + change.path.encode_utf16().count()).sum()
     }
 
-    fn conflicts(&self) -> Vec<String> {
+    fn conflicts(&self) -> impl Iterator<Item = &str> {
         let conflicts = self.changes.iter().filter(|change| change.how == How::Conflict);
-        conflicts.map(|change| change.path.clone()).collect()
+        conflicts.map(|change| change.path.as_str())
     }
 
     fn one_by_one(&self) -> Vec<String> {

@@ -47,6 +47,16 @@ pub fn list<'a>(texts: impl IntoIterator<Item = &'a str>, most: usize) -> String
     shown.join(", ")
 }
 
+/// A list behind its label; `None` without texts.
+pub fn labelled<'a>(
+    label: &str,
+    texts: impl IntoIterator<Item = &'a str>,
+    most: usize,
+) -> Option<String> {
+    let shown = list(texts, most);
+    (!shown.is_empty()).then(|| format!("{label}{shown}"))
+}
+
 /// Pairs such as scripts with their commands: at most `most`, then the names of the others.
 pub fn pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>, most: usize) -> Vec<String> {
     let pairs: Vec<(&str, &str)> = pairs.into_iter().collect();
