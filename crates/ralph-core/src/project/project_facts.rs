@@ -1,13 +1,12 @@
 //! The facts about its project that a session gets when it starts: their kinds, and which of them the user wants.
 //!
 //! A fact comes only from the project's content, and information that is not available is left out.
-//! All of it is the repository's own text: [`show`] quotes it and [`page`] fences it, so that it
+//! All of it is the repository's own text: [`page`] quotes and fences it, so that it
 //! reads as data and not as an instruction.
 
 mod files;
 mod git;
 pub mod page;
-pub mod show;
 #[cfg(test)]
 mod tests;
 pub mod yaml;

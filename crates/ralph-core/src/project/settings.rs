@@ -6,7 +6,6 @@
 //! that the user did not.
 
 mod sections;
-pub mod unknown;
 
 use crate::modes::build::review::ROUNDS;
 use crate::project::check::choice::CheckSettings;
@@ -15,7 +14,7 @@ use crate::protocol::permission::Mode;
 use crate::state::{Completion, LimitFlag, LoopState};
 pub use sections::{
     ClientSettings, EvidenceSettings, NotifySettings, Refine, ReviewSettings, RunBranch,
-    RunSettings, SandboxSettings, SharedSettings, WallSettings,
+    RunSettings, SandboxSettings, SharedSettings, UnknownKey, WallSettings, unknown_keys,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -3,8 +3,7 @@
 use crate::store::home::Home;
 use crate::{client, project::safe_read, project::trusted_read, store::atomic};
 use anyhow::{Context, Result, anyhow};
-use ralph_core::project::settings::Settings;
-use ralph_core::project::settings::unknown::{self, UnknownKey};
+use ralph_core::project::settings::{Settings, UnknownKey, unknown_keys};
 use ralph_core::text::hex::sha256;
 use std::fs::DirBuilder;
 use std::os::unix::ffi::OsStrExt;
@@ -133,7 +132,7 @@ fn load(path: &Path) -> Result<Option<Loaded>> {
     let Some(text) = text_of(path)? else { return Ok(None) };
     let describe = || format!("could not use `{}`", path.display());
     let mut table: toml::Table = toml::from_str(&text).with_context(describe)?;
-    let unknown = unknown::keys(&serde_json::to_value(&table).with_context(describe)?);
+    let unknown = unknown_keys(&serde_json::to_value(&table).with_context(describe)?);
     for one in &unknown {
         match one.section {
             "" => drop(table.remove(&one.key)),

@@ -1,6 +1,6 @@
 //! The facts in a project's manifests, its other files and its folders: a function for each.
 
-use super::{EntryKind, Fact, FileFormat, Folder, FolderEntry, Project, show};
+use super::{EntryKind, Fact, FileFormat, Folder, FolderEntry, Project, page};
 use crate::project::ecosystems::{self, JUSTFILES, LOCKS, MAKEFILES, Recipe};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -12,11 +12,11 @@ pub(super) fn cargo(project: &dyn Project) -> Option<Fact> {
     let (package, workspace) = (&manifest["package"], &manifest["workspace"]);
     let mut told = Vec::new();
     if let Some(name) = package["name"].as_str() {
-        told.push(format!("package {}", show::quoted(name)));
+        told.push(format!("package {}", page::quoted(name)));
     }
     match texts(&workspace["members"]) {
         members if !members.is_empty() => {
-            told.push(format!("workspace of {}", show::list(members, 16)));
+            told.push(format!("workspace of {}", page::list(members, 16)));
         }
         _ if workspace.is_object() => told.push("workspace".to_owned()),
         _ => {}
@@ -25,7 +25,7 @@ pub(super) fn cargo(project: &dyn Project) -> Option<Fact> {
         return None;
     }
     let edition = package["edition"].as_str().or(workspace["package"]["edition"].as_str());
-    told.extend(edition.map(|edition| format!("edition {}", show::quoted(edition))));
+    told.extend(edition.map(|edition| format!("edition {}", page::quoted(edition))));
     Some(Fact::line(format!("Cargo.toml: {}", told.join(", "))))
 }
 
@@ -43,7 +43,7 @@ const PYTHON_MANAGERS: [(&str, &str); 5] = [
 pub(super) fn python(project: &dyn Project) -> Option<Fact> {
     let document = project.document("pyproject.toml", FileFormat::Toml)?;
     let (stated, poetry) = (&document["project"], &document["tool"]["poetry"]);
-    let text = |value: &Value| value.as_str().map(show::quoted);
+    let text = |value: &Value| value.as_str().map(page::quoted);
     let python =
         text(&stated["requires-python"]).or_else(|| text(&poetry["dependencies"]["python"]));
     let told = [
@@ -75,7 +75,7 @@ pub(super) fn go(project: &dyn Project) -> Option<Fact> {
         let mut lines = text.lines().filter_map(|line| line.trim().split_once(char::is_whitespace));
         let (_, rest) = lines.find(|(first, _)| *first == key)?;
         let word = rest.split_whitespace().next()?.trim_matches(['"', '`']);
-        (word != "(").then(|| show::quoted(word))
+        (word != "(").then(|| page::quoted(word))
     };
     let module = stated("module")?;
     let version = stated("go").map(|version| format!(", go {version}")).unwrap_or_default();
@@ -92,8 +92,8 @@ pub(super) fn node(project: &dyn Project) -> Option<Fact> {
     lines.extend(dependencies(&manifest, "devDependencies", 20));
     lines.extend(dependencies(&manifest, "peerDependencies", 8));
     let told = [
-        manifest["name"].as_str().map(show::quoted),
-        manifest["type"].as_str().map(|kind| format!("type {}", show::quoted(kind))),
+        manifest["name"].as_str().map(page::quoted),
+        manifest["type"].as_str().map(|kind| format!("type {}", page::quoted(kind))),
         package_manager(project, &manifest),
     ];
     let told: Vec<String> = told.into_iter().flatten().collect();
@@ -109,7 +109,7 @@ fn package_manager(project: &dyn Project, manifest: &Value) -> Option<String> {
     if let Some(stated) = manifest["packageManager"].as_str() {
         // The checksum after the version is of no use to a reader.
         let stated = stated.split('+').next().unwrap_or(stated);
-        return Some(format!("package manager {}", show::quoted(stated)));
+        return Some(format!("package manager {}", page::quoted(stated)));
     }
     let entries = project.folder("".as_ref())?.entries;
     let is_there = |name: &str| entries.iter().any(|entry| entry.name == name);
@@ -132,7 +132,7 @@ fn scripts(manifest: &Value) -> Vec<String> {
         .filter_map(|(name, command)| Some((name, command.as_str()?)))
         .collect();
     useful_first(&mut scripts, |(name, _)| name);
-    let mut lines = show::pairs(scripts, 16);
+    let mut lines = page::pairs(scripts, 16);
     if !lines.is_empty() {
         lines.insert(0, "scripts:".to_owned());
     }
@@ -146,7 +146,7 @@ fn dependencies(manifest: &Value, kind: &str, most: usize) -> Option<String> {
             _ => name.to_owned(),
         })
         .collect();
-    show::labelled(&format!("{kind}: "), wanted.iter().map(String::as_str), most)
+    page::labelled(&format!("{kind}: "), wanted.iter().map(String::as_str), most)
 }
 
 /// The patterns of the workspace. npm, Yarn and Bun keep them in the manifest, Yarn also one level
@@ -155,7 +155,7 @@ fn workspaces(project: &dyn Project, manifest: &Value) -> Option<String> {
     let pnpm = project.document("pnpm-workspace.yaml", FileFormat::Yaml).unwrap_or_default();
     let stated = &manifest["workspaces"];
     let all = [&pnpm["packages"], stated, &stated["packages"]];
-    show::labelled("workspaces: ", all.into_iter().flat_map(texts), 8)
+    page::labelled("workspaces: ", all.into_iter().flat_map(texts), 8)
 }
 
 // `tsconfig.json`: the options that decide how code must be written, and where the output goes.
@@ -203,11 +203,11 @@ pub(super) fn typescript(project: &dyn Project) -> Option<Fact> {
     for key in ["include", "exclude", "files"] {
         let mut patterns = texts(&config[key]);
         patterns.retain(|pattern| *pattern != "node_modules");
-        lines.extend(show::labelled(&format!("{key}: "), patterns, 8));
+        lines.extend(page::labelled(&format!("{key}: "), patterns, 8));
     }
     lines.extend(references(&config));
     lines.extend(others(project, name));
-    let extends = show::labelled(": extends ", texts(&config["extends"]), 4).unwrap_or_default();
+    let extends = page::labelled(": extends ", texts(&config["extends"]), 4).unwrap_or_default();
     let says_something = !lines.is_empty() || !extends.is_empty();
     says_something.then(|| Fact { heading: format!("{name}{extends}"), lines })
 }
@@ -224,8 +224,8 @@ fn options(heading: &str, config: &Value) -> Option<String> {
 fn value(value: &Value) -> Option<String> {
     match value {
         Value::Bool(set) => Some(set.to_string()),
-        Value::String(text) => Some(show::quoted(text)),
-        Value::Array(_) => Some(show::list(texts(value), 4)).filter(|shown| !shown.is_empty()),
+        Value::String(text) => Some(page::quoted(text)),
+        Value::Array(_) => Some(page::list(texts(value), 4)).filter(|shown| !shown.is_empty()),
         Value::Object(_) => Some(paths(value)).filter(|shown| !shown.is_empty()),
         Value::Null | Value::Number(_) => None,
     }
@@ -236,7 +236,7 @@ fn paths(paths: &Value) -> String {
     let shown: Vec<String> = members(paths)
         .filter_map(|(from, targets)| Some(format!("{from} -> {}", texts(targets).first()?)))
         .collect();
-    show::list(shown.iter().map(String::as_str), 6)
+    page::list(shown.iter().map(String::as_str), 6)
 }
 
 /// The options of a configuration in the project that this one extends.
@@ -248,19 +248,19 @@ fn inherited(project: &dyn Project, config: &Value) -> Option<String> {
     let document = project.document(own, FileFormat::Json);
     let document =
         document.or_else(|| project.document(&format!("{own}.json"), FileFormat::Json))?;
-    options(&format!("inherited from {}", show::quoted(own)), &document)
+    options(&format!("inherited from {}", page::quoted(own)), &document)
 }
 
 fn references(config: &Value) -> Option<String> {
     let references = config["references"].as_array()?;
-    show::labelled("references: ", references.iter().filter_map(|one| one["path"].as_str()), 8)
+    page::labelled("references: ", references.iter().filter_map(|one| one["path"].as_str()), 8)
 }
 
 fn others(project: &dyn Project, told: &str) -> Option<String> {
     let entries = project.folder("".as_ref())?.entries;
     let is_other =
         |name: &&str| name.starts_with("tsconfig.") && name.ends_with(".json") && *name != told;
-    show::labelled("also ", entries.iter().map(|entry| entry.name.as_str()).filter(is_other), 8)
+    page::labelled("also ", entries.iter().map(|entry| entry.name.as_str()).filter(is_other), 8)
 }
 
 // The files that configure the project's CI.
@@ -285,7 +285,7 @@ pub(super) fn ci(project: &dyn Project) -> Option<Fact> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         files(folder).iter().any(|file| file == name)
     }));
-    show::labelled("CI: ", found.iter().map(String::as_str), 12).map(Fact::line)
+    page::labelled("CI: ", found.iter().map(String::as_str), 12).map(Fact::line)
 }
 
 // The targets of a Makefile and the recipes of a justfile.
@@ -321,12 +321,12 @@ fn tasks_of(runner: &str, mut recipes: Vec<Recipe<'_>>) -> Option<String> {
         .map(|(at, recipe)| {
             let call = format!("{} {}", recipe.name, recipe.arguments);
             match recipe.help.filter(|_| at < HELPED) {
-                Some(help) => format!("{} # {}", call.trim_end(), show::short(help, HELP)),
+                Some(help) => format!("{} # {}", call.trim_end(), page::short(help, HELP)),
                 None => call.trim_end().to_owned(),
             }
         })
         .collect();
-    show::labelled(&format!("{runner} "), shown.iter().map(String::as_str), TASKS)
+    page::labelled(&format!("{runner} "), shown.iter().map(String::as_str), TASKS)
 }
 
 // Supabase: the migrations, the tables that the newest ones create, and the edge functions.
@@ -344,11 +344,11 @@ pub(super) fn supabase(project: &dyn Project) -> Option<Fact> {
     functions.retain(|name| !name.starts_with(['_', '.']));
     let mut lines = Vec::new();
     if !migrations.is_empty() {
-        let newest = show::list(migrations.iter().rev().take(3).map(String::as_str), 3);
+        let newest = page::list(migrations.iter().rev().take(3).map(String::as_str), 3);
         lines.push(format!("migrations: {}, the newest {newest}", migrations.len()));
         lines.extend(tables(project, &migrations));
     }
-    lines.extend(show::labelled("functions: ", functions.iter().map(String::as_str), 20));
+    lines.extend(page::labelled("functions: ", functions.iter().map(String::as_str), 20));
     (!lines.is_empty()).then(|| Fact { heading: "supabase".to_owned(), lines })
 }
 
@@ -360,7 +360,7 @@ fn tables(project: &dyn Project, migrations: &[String]) -> Option<String> {
         let text = project.text(format!("{MIGRATIONS}/{name}").as_ref()).unwrap_or_default();
         tables.extend(text.lines().filter_map(created));
     }
-    show::labelled("tables created: ", tables.iter().map(String::as_str), 80)
+    page::labelled("tables created: ", tables.iter().map(String::as_str), 80)
 }
 
 fn created(line: &str) -> Option<String> {
@@ -407,7 +407,7 @@ pub(super) fn structure(project: &dyn Project) -> Option<Fact> {
         inside.iter().map(|folder| line(project, &folder.name, most)).collect();
     if !beyond.is_empty() {
         let names: Vec<String> = beyond.iter().map(|folder| shown(folder)).collect();
-        lines.push(format!("also {}", show::list(names.iter().map(String::as_str), MOST_FILES)));
+        lines.push(format!("also {}", page::list(names.iter().map(String::as_str), MOST_FILES)));
     }
     if !files.is_empty() {
         lines.push(format!("files: {}", names(&files, MOST_FILES)));
@@ -422,7 +422,7 @@ pub(super) fn structure(project: &dyn Project) -> Option<Fact> {
 
 /// A folder of the root: the number of entries, and a few names.
 fn line(project: &dyn Project, name: &str, most: usize) -> String {
-    let own = show::quoted(&format!("{name}/"));
+    let own = page::quoted(&format!("{name}/"));
     let Some(folder) = project.folder(name.as_ref()) else { return own };
     let folders: Vec<&FolderEntry> = of_kind(&folder, |kind| kind == EntryKind::Folder).collect();
     let files: Vec<&FolderEntry> = of_kind(&folder, |kind| kind != EntryKind::Folder).collect();
@@ -443,7 +443,7 @@ fn of_kind(folder: &Folder, is_meant: fn(EntryKind) -> bool) -> impl Iterator<It
 
 fn names(entries: &[&FolderEntry], most: usize) -> String {
     let names: Vec<String> = entries.iter().map(|entry| shown(entry)).collect();
-    show::list(names.iter().map(String::as_str), most)
+    page::list(names.iter().map(String::as_str), most)
 }
 
 fn shown(entry: &FolderEntry) -> String {

@@ -5,7 +5,7 @@
 //! only if the client truncates its own list of them. `branch`, `commits` and `changes` repeat the
 //! client's information for users who have switched that off.
 
-use super::{Fact, Project, show};
+use super::{Fact, Project, page};
 use crate::text::plural::noun;
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
     }
     lines.extend(detached(&head).filter(|_| !detaches_head(project)));
     lines.extend(project.main_work_tree().map(|main| {
-        format!("this is a linked work tree; the main one is {}", show::quoted(&main))
+        format!("this is a linked work tree; the main one is {}", page::quoted(&main))
     }));
     lines.extend(status.as_ref().and_then(upstream));
     lines.extend(stashes(project));
@@ -49,7 +49,7 @@ pub(super) fn branch(project: &dyn Project) -> Option<Fact> {
     let head = project.git_text("HEAD")?;
     let branch = head.trim().strip_prefix("ref: ")?;
     let branch = branch.strip_prefix("refs/heads/").unwrap_or(branch);
-    Some(Fact::line(format!("branch: {}", show::quoted(branch))))
+    Some(Fact::line(format!("branch: {}", page::quoted(branch))))
 }
 
 pub(super) fn commits(project: &dyn Project) -> Option<Fact> {
@@ -58,7 +58,7 @@ pub(super) fn commits(project: &dyn Project) -> Option<Fact> {
         .split(|byte| *byte == 0)
         .filter(|commit| !commit.is_empty())
         .take(5)
-        .map(|commit| show::quoted(&String::from_utf8_lossy(commit)))
+        .map(|commit| page::quoted(&String::from_utf8_lossy(commit)))
         .collect();
     (!commits.is_empty()).then(|| Fact { heading: "last commits:".to_owned(), lines: commits })
 }
@@ -75,7 +75,7 @@ pub(super) fn changes(project: &dyn Project) -> Option<Fact> {
 
 fn conflicts(status: &GitStatus) -> Option<String> {
     let conflicts = status.conflicts();
-    show::labelled("conflicts to be resolved: ", conflicts, MOST_CONFLICTS)
+    page::labelled("conflicts to be resolved: ", conflicts, MOST_CONFLICTS)
 }
 
 fn detached(head: &str) -> Option<String> {
@@ -83,7 +83,7 @@ fn detached(head: &str) -> Option<String> {
 }
 
 fn upstream(status: &GitStatus) -> Option<String> {
-    let name = show::quoted(status.upstream.as_deref()?);
+    let name = page::quoted(status.upstream.as_deref()?);
     Some(match status.ahead_behind {
         // The upstream branch is gone, or has not been fetched yet.
         None => format!("the upstream {name} is not there"),
@@ -190,7 +190,7 @@ fn rebase(project: &dyn Project) -> Option<String> {
 
 fn named(branch: &str) -> String {
     match branch.strip_prefix("refs/heads/") {
-        Some(name) => format!(" of {}", show::quoted(name)),
+        Some(name) => format!(" of {}", page::quoted(name)),
         None => String::new(),
     }
 }
@@ -208,7 +208,7 @@ fn merge(project: &dyn Project, id: &str) -> String {
     let message = project.git_text("MERGE_MSG").unwrap_or_default();
     match message.lines().next().map(str::trim) {
         Some(first) if first.starts_with("Merge ") => {
-            format!("a merge of {id} ({})", show::quoted(first))
+            format!("a merge of {id} ({})", page::quoted(first))
         }
         _ => format!("a merge of {id}"),
     }
@@ -218,7 +218,7 @@ fn bisect(project: &dyn Project) -> String {
     let start = project.git_text("BISECT_START").unwrap_or_default();
     match start.trim() {
         "" => "a bisect".to_owned(),
-        start => format!("a bisect that began at {}", show::quoted(start)),
+        start => format!("a bisect that began at {}", page::quoted(start)),
     }
 }
 
@@ -308,7 +308,7 @@ impl GitStatus {
 
     fn one_by_one(&self) -> Vec<String> {
         let line = |change: &StatusChange| {
-            format!("{} {}", change.how.as_str(), show::quoted(&change.path))
+            format!("{} {}", change.how.as_str(), page::quoted(&change.path))
         };
         self.changes.iter().map(line).collect()
     }
@@ -339,8 +339,8 @@ impl GitStatus {
 
 fn folder_line((folder, counts): &(&str, BTreeMap<How, usize>)) -> String {
     let name = match *folder {
-        "" => show::quoted("(top)"),
-        folder => show::quoted(&format!("{folder}/")),
+        "" => page::quoted("(top)"),
+        folder => page::quoted(&format!("{folder}/")),
     };
     let counts: Vec<String> =
         counts.iter().map(|(how, count)| format!("{count} {}", how.as_str())).collect();
