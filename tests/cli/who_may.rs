@@ -1,18 +1,9 @@
 //! Inside the session of a live loop, some commands are for a person only.
 
 use crate::world::World;
+use ralph::cli::Reach;
 use ralph_core::guard::human_only::{self, PERSONS_ONLY};
-
-/// The commands that the model may give too, at least in part.
-#[rustfmt::skip]
-const OTHERS: [&str; 22] = [
-    "plan-sync", "status", "report", "context", "check", "explain", "replay", "verify", "try", "diff", "blocked",
-    "session", "refine", "task", "criteria", "checkpoint", "ralplan", "parallel", "doctor", "demo", "completions",
-    "help",
-];
-
-/// Hidden commands, which Ralph itself starts or a release needs.
-const HIDDEN: [&str; 6] = ["delegate", "exchange", "integrate", "man", "round", "supervise"];
+use ralph_test_support::commands;
 
 const REFUSED: [&[&str]; 20] = [
     &["start"],
@@ -116,17 +107,17 @@ fn given<'a>(world: &World, command: &'a str) -> Option<Vec<&'a str>> {
     })
 }
 
-/// The guard knows each command, so that it never takes one for the value of an option before it.
 #[test]
-fn every_command_is_in_one_list_of_the_guard() {
-    let persons = PERSONS_ONLY.map(|(command, ..)| command);
-    let whole = |command: &str| persons.contains(&command) || command == "statusline";
-    for command in ralph::cli::command().get_subcommands() {
-        let name = command.get_name();
-        let lists = [whole(name), OTHERS.contains(&name), HIDDEN.contains(&name)];
-        assert_eq!(lists.iter().filter(|is_in| **is_in).count(), 1, "`ralph {name}`");
-        let is_internal = ralph::cli::is_internal(command) && name != "help";
-        assert_eq!(HIDDEN.contains(&name), is_internal, "`ralph {name}`");
+fn the_commands_for_the_user_only_are_those_of_the_guards_list() {
+    for (words, reach) in commands() {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let is_listed = human_only::find(&words).is_some();
+        assert_eq!(is_listed, reach == Reach::User, "{words:?}");
+    }
+    let world = World::new();
+    for (command, ..) in PERSONS_ONLY {
+        let Some(given) = given(&world, command) else { continue };
+        assert_eq!(ralph::cli::reach(&given), Some(Reach::User), "{command}");
     }
 }
 

@@ -3,47 +3,23 @@
 
 use crate::cases;
 use clap::Command;
+use ralph::cli::Reach;
+use ralph_test_support::commands;
 use std::collections::BTreeSet;
 
-/// Commands that write nothing of a loop, of the person's settings or of the project.
+/// Commands that write nothing of a loop, of the person's settings or of the project, although they reach more than those
+/// that only read.
 const READING: &[&str] = &[
-    "status",
-    "statusline",
     // Its keys do what the commands of the same names do, by the same functions.
     "watch",
-    "context",
-    "explain",
-    "diff",
-    "replay",
     "demo",
-    "completions",
-    "checkpoint list",
-    "checkpoint show",
-    "checkpoint diff",
-    "task list",
-    "task show",
-    "task ready",
-    "task waves",
-    "task graph",
-    "task lint",
-    "parallel waves",
     "parallel next",
-    "ralplan status",
-    "ralplan next",
-    "session list",
-    "session waves",
-    "session validate",
-    "session status",
-    "session graph",
-    "refine prompt",
-    "refine ideas",
-    "refine status",
-    "refine list",
-    "refine history",
-    "refine diff",
     "refine peek",
     "refine attach",
 ];
+
+/// Commands that only read for the model and that write what Ralph remembers, or where the user says.
+const WRITE_TOO: &[&str] = &["report", "session next"];
 
 /// Commands that write through others which have cases: `session next`, `session new` and `start`. Beside them it is
 /// killed in every kind of call by `tests/cli/session_run.rs`: a failed call waits half a minute before it is made
@@ -68,6 +44,10 @@ fn complete() {
             Some(_) => there.extend(below.map(|second| format!("{name} {}", second.get_name()))),
         }
     }
+    let reading = commands().into_iter().filter(|(_, reach)| *reach == Reach::Reads);
+    let reading = reading.map(|(words, _)| words[..words.len().min(2)].join(" "));
+    known
+        .extend(reading.filter(|name| there.contains(name) && !WRITE_TOO.contains(&name.as_str())));
     assert!(there.len() > 20, "{there:?}");
     assert_eq!(known, there);
 }

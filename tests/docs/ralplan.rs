@@ -6,7 +6,7 @@
 use super::front_matter::FrontMatter;
 use super::{agent, check_contains, read, root, skill, skills};
 use jiff::Timestamp;
-use ralph::cli::own_loop;
+use ralph::cli::Reach;
 use ralph_core::guard::human_only;
 use ralph_core::modes::ralplan::{self, Role, export, formats, gates, question};
 use ralph_core::state::{PlanPhase, RalplanState};
@@ -233,8 +233,8 @@ fn the_planning_skills_may_start_and_give_commands_that_read_and_name_those_of_t
         // The guard limits the first to what the user typed.
         assert_eq!(commands, ["ralph start *", "ralph ralplan next", "ralph ralplan status"]);
         for command in &commands[1..] {
-            let command = command.trim_start_matches("ralph ");
-            assert_eq!(own_loop::reach(command), own_loop::Reach::Reads, "{command}");
+            let words: Vec<&str> = command.split(' ').skip(1).collect();
+            assert_eq!(ralph::cli::reach(&words), Some(Reach::Reads), "{command}");
         }
         for command in ["ralplan approve", "ralplan adjust", "ralplan discard"] {
             check_contains(&text, &[&format!("`ralph {command}")]);

@@ -11,6 +11,7 @@
 
 pub mod checks;
 mod client;
+mod commands;
 pub mod executables;
 pub mod fake_api;
 pub mod git_server;
@@ -28,6 +29,7 @@ pub mod timeless;
 mod world;
 
 pub use client::{CLIENT_VARIABLE, Client, ClientRun};
+pub use commands::commands;
 pub use executables::{BIN_DIR_VARIABLE, copy_executable, executables, place_executable};
 pub use portable::portable;
 pub use probe::Probe;

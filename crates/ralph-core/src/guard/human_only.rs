@@ -37,6 +37,21 @@ pub const PERSONS_ONLY: [(&str, &str, RefusedTo); 41] = [
     ("ralplan discard", "", EveryModel), ("run --shared", "", EveryModel), ("run", "", LoopsModel),
 ];
 
+/// The command for a person only that the words after `ralph` begin, with what a person types instead. Options between
+/// its words do not count.
+pub fn find(words: &[&str]) -> Option<(&'static str, &'static str)> {
+    let plain: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
+    let is_given = |command: &str| {
+        let mut parts = command.split(' ').enumerate();
+        parts.all(|(at, part)| match part.starts_with('-') {
+            true => words.contains(&part),
+            false => plain.get(at) == Some(&part),
+        })
+    };
+    let row = PERSONS_ONLY.iter().find(|(command, ..)| is_given(command));
+    row.map(|(command, typed, _)| (*command, *typed))
+}
+
 /// Why this command is refused inside the session of a live loop; `None` if it is allowed.
 pub fn refusal(command: &str) -> Option<String> {
     typed(command).map(|typed| reason(command, typed))

@@ -2,24 +2,9 @@
 //! itself, but the model is told at once what a person types; and in a text that the client would submit as
 //! theirs.
 
-use crate::guard::human_only::{self, PERSONS_ONLY};
+use crate::guard::human_only;
 use crate::shell::programs::behind_wrappers;
 use crate::shell::{self, Simple};
-
-/// The command for a person only that the words after `ralph` begin, with what a person types instead. Options between
-/// its words do not count.
-fn persons(words: &[&str]) -> Option<(&'static str, &'static str)> {
-    let plain: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
-    let is_given = |command: &str| {
-        let mut parts = command.split(' ').enumerate();
-        parts.all(|(at, part)| match part.starts_with('-') {
-            true => words.contains(&part),
-            false => plain.get(at) == Some(&part),
-        })
-    };
-    let row = PERSONS_ONLY.iter().find(|(command, ..)| is_given(command));
-    row.map(|(command, typed, _)| (*command, *typed))
-}
 
 /// True for a `ralph` command that changes nothing, and that a planning needs.
 pub(super) fn only_reads(simple: &Simple) -> bool {
@@ -39,7 +24,7 @@ pub(super) fn refused(line: &str) -> Option<String> {
             ("ralph", words) => {
                 // The one that a skill gives for its own session.
                 let is_own = matches!(words, ["start", "--session", _, "-"]);
-                let (command, typed) = persons(words).filter(|_| !is_own)?;
+                let (command, typed) = human_only::find(words).filter(|_| !is_own)?;
                 let reason = human_only::reason(command, typed);
                 Some(format!("{reason}. You may use `ralph task …` (not `import`) and `ralph status`. Go on with the work."))
             }
@@ -75,7 +60,9 @@ pub(super) fn named_in(text: &str) -> Option<String> {
         let end = words.len().min(at + 5);
         (at + 1..end).map(move |from| from..end)
     });
-    behind.find_map(|next| persons(&words[next])).map(|(command, _)| format!("ralph {command}"))
+    behind
+        .find_map(|next| human_only::find(&words[next]))
+        .map(|(command, _)| format!("ralph {command}"))
 }
 
 /// A text that as a whole is a refused command, as a person would type it.
@@ -88,7 +75,7 @@ pub(super) fn typed(text: &str) -> Option<String> {
     ];
     let words: Vec<&str> = text.split_whitespace().collect();
     let rest = words.strip_prefix(&["ralph"])?;
-    let (command, _) = persons(rest)?;
+    let (command, _) = human_only::find(rest)?;
     let n = command.split(' ').count();
     let is_whole =
         TAKE_WORDS.contains(&rest[0]) || rest[n..].iter().all(|word| word.starts_with('-'));

@@ -31,12 +31,6 @@ pub(crate) struct Args {
     shared: SharedArgs,
 }
 
-impl Args {
-    pub(super) fn is_shared(&self) -> bool {
-        self.shared.shared.is_some()
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     if let Some(place) = args.shared.place(&here)? {

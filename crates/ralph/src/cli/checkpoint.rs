@@ -5,6 +5,7 @@
 
 mod show;
 
+use super::Reach;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::journal::note;
@@ -27,6 +28,15 @@ pub(crate) enum CheckpointCommand {
     Diff(show::CheckpointArgs),
     /// Restore the files of a checkpoint; the present files are saved as a checkpoint first
     Restore(Restore),
+}
+
+impl CheckpointCommand {
+    pub(super) fn reach(&self) -> Reach {
+        match self {
+            CheckpointCommand::Restore(_) => Reach::User,
+            _ => Reach::Reads,
+        }
+    }
 }
 
 /// Which moment is brought back.

@@ -20,14 +20,15 @@ use ralph_io::{client, project, store::lifecycle};
 use std::path::{Component, Path, PathBuf};
 
 /// Refuses a person's command if a model gives it, or if that cannot be ruled out.
-pub(super) fn check(command: &Command) -> Result<()> {
-    let name = command.name();
-    if own_loop::reach(reach_name(command)) != Reach::Reads
+pub(super) fn check(command: &Command, reach: Reach, name: &str) -> Result<()> {
+    if !matches!(reach, Reach::Reads | Reach::Internal)
         && let Some(variable) = hidden_variable()
     {
         return Err(refused(Exit::No, own_loop::hidden(name, variable)));
     }
-    let Some(refusal) = human_only::refusal(name) else { return keep_to_own_loop(command) };
+    let Some(refusal) = human_only::refusal(name) else {
+        return keep_to_own_loop(command, reach, name);
+    };
     let here = Here::gather()?;
     if ancestry::is_of_the_prompt() {
         return check_typed(&here);
@@ -112,11 +113,16 @@ pub(super) fn stopped_by(state: Option<&LoopState>) -> String {
 }
 
 /// Refuses a command of the model that reaches more than its own loop.
-fn keep_to_own_loop(command: &Command) -> Result<()> {
-    let name = reach_name(command);
-    if own_loop::reach(name) == Reach::Reads {
+fn keep_to_own_loop(command: &Command, reach: Reach, name: &str) -> Result<()> {
+    if matches!(reach, Reach::Reads | Reach::Internal) {
         return Ok(());
     }
+    // These two only read without the option.
+    let name = match command {
+        Command::Report(_) => "report --html",
+        Command::Statusline(_) => "statusline --with",
+        _ => name,
+    };
     // Without a home there is no loop, and the command says so itself.
     let Ok(here) = Here::gather() else { return Ok(()) };
     // The client gives this one itself, in every session. The guard refuses it to the model of a loop.
@@ -158,18 +164,9 @@ fn keep_to_own_loop(command: &Command) -> Result<()> {
         is_another_loop: own_loop::is_about_another(name, &words, &own),
         is_outside: files.iter().any(|file| is_outside(file, &here.root)),
     };
-    match own_loop::refusal(name, model, named) {
+    match own_loop::refusal(name, reach, model, named) {
         Some(refusal) => Err(refused(Exit::No, refusal)),
         None => Ok(()),
-    }
-}
-
-/// The command's name in the table of what commands reach.
-fn reach_name(command: &Command) -> &'static str {
-    match command {
-        Command::Report(args) if args.writes() => "report --html",
-        Command::Statusline(args) if args.runs_another() => "statusline --with",
-        command => command.name(),
     }
 }
 
@@ -256,33 +253,4 @@ fn is_in_live_session(here: &Here) -> Result<bool> {
     live()
         .context("could not tell whether a loop is live in this session; use another terminal")
         .map_err(bad_state)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_command_has_a_reach_or_is_for_a_person() {
-        fn leaves(command: &clap::Command, above: &str, all: &mut Vec<String>) {
-            for one in command.get_subcommands() {
-                let name = format!("{above} {}", one.get_name()).trim().to_owned();
-                match one.has_subcommands() {
-                    true => leaves(one, &name, all),
-                    false => all.push(name),
-                }
-            }
-        }
-        let mut all = Vec::new();
-        leaves(&super::super::command(), "", &mut all);
-        let is_known = |name: &String| {
-            let first_two: Vec<&str> = name.split(' ').take(2).collect();
-            let persons = human_only::PERSONS_ONLY.iter().map(|(known, ..)| *known);
-            let reaches = own_loop::reaches().map(|(known, _)| known);
-            let mut known = persons.chain(reaches);
-            known.any(|known| known == first_two.join(" ") || known == first_two[0])
-        };
-        let unknown: Vec<_> = all.iter().filter(|name| !is_known(name)).collect();
-        assert!(unknown.is_empty(), "{unknown:?}");
-    }
 }

@@ -18,7 +18,7 @@ mod human_only;
 mod ideate;
 mod man;
 mod misread;
-pub mod own_loop;
+mod own_loop;
 mod parallel;
 mod pause;
 mod plan;
@@ -46,7 +46,9 @@ pub use crate::command::exit::CAUSES as EXIT_CODES;
 use crate::command::exit::{Exit, refused};
 use crate::runs::{shared, worker};
 use anyhow::Result;
-use clap::{Args as _, FromArgMatches, Parser, Subcommand};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args as _, FromArgMatches, Parser, Subcommand};
+pub use own_loop::Reach;
 use ralph_core::guard::human_only as rules;
 use ralph_io::client::{self, client_settings::ClientSettings};
 use ralph_io::project::settings;
@@ -167,65 +169,36 @@ enum Command {
 }
 
 impl Command {
-    /// The command as it is typed, without its arguments.
-    fn name(&self) -> &'static str {
+    /// What the command may reach. The compiler asks for a new one's.
+    fn reach(&self) -> Reach {
+        use Command::*;
         match self {
-            Command::Start(_) => "start",
-            Command::Status(args) if args.is_shared() => "status --shared",
-            Command::Status(_) => "status",
-            Command::Watch(_) => "watch",
-            Command::Cancel(args) if args.is_shared() => "cancel --shared",
-            Command::Cancel(_) => "cancel",
-            Command::Pause(args) if args.is_shared() => "pause --shared",
-            Command::Pause(_) => "pause",
-            Command::Resume(args) if args.is_shared() => "resume --shared",
-            Command::Resume(_) => "resume",
-            Command::Signal(command) if command.is_shared() => "signal --shared",
-            Command::Signal(_) => "signal",
-            Command::Adopt(_) => "adopt",
-            Command::Trust(args) if args.is_shared() => "trust --shared",
-            Command::Trust(_) => "trust",
-            Command::Explain(_) => "explain",
-            Command::Replay(_) => "replay",
-            Command::Report(_) => "report",
-            Command::Checkpoint(checkpoint::CheckpointCommand::Restore(_)) => "checkpoint restore",
-            Command::Checkpoint(_) => "checkpoint",
-            Command::Task(args) => args.name(),
-            Command::PlanSync(_) => "plan-sync",
-            Command::Run(args) if args.is_shared() => "run --shared",
-            Command::Run(_) => "run",
-            Command::Build(_) => "build",
-            Command::Plan(_) => "plan",
-            Command::Parallel(command) => command.name(),
-            Command::Share(_) => "share",
-            Command::Ralplan(command) => command.name(),
-            Command::Session(command) => command.name(),
-            Command::Refine(command) => command.name(),
-            Command::Ideate(_) => "ideate",
-            Command::Install(_) => "install",
-            Command::Uninstall(_) => "uninstall",
-            Command::Try(_) => "try",
-            Command::Verify(_) => "verify",
-            Command::Check(_) => "check",
-            Command::Context(_) => "context",
-            Command::Blocked(_) => "blocked",
-            Command::Accept(_) => "accept",
-            Command::Diff(_) => "diff",
-            Command::Criteria(_) => "criteria accept",
-            Command::Supervise(_) => "supervise",
-            Command::Delegate(_) => "delegate",
-            Command::Round => "round",
-            Command::Exchange => "exchange",
-            Command::Integrate => "integrate",
-            Command::Doctor(args) if args.writes() => "doctor --fix",
-            Command::Statusline(_) => "statusline",
-            Command::Doctor(_) => "doctor",
-            Command::Demo(_) => "demo",
-            Command::Completions(_) => "completions",
-            Command::Man(_) => "man",
-            Command::Help(_) => "help",
+            Status(args) if args.is_shared() => Reach::User,
+            Doctor(args) if args.writes() => Reach::User,
+            Report(args) if args.writes() => Reach::Elsewhere,
+            Statusline(args) if args.runs_another() => Reach::Elsewhere,
+            Status(_) | Explain(_) | Replay(_) | Report(_) | Diff(_) | Context(_)
+            | Statusline(_) | Completions(_) | Help(_) => Reach::Reads,
+            Check(_) | Verify(_) | Try(_) | Blocked(_) | PlanSync(_) => Reach::OneLoop,
+            Doctor(_) | Demo(_) | Man(_) => Reach::Elsewhere,
+            Supervise(_) | Delegate(_) | Round | Exchange | Integrate => Reach::Internal,
+            Start(_) | Watch(_) | Cancel(_) | Pause(_) | Resume(_) | Signal(_) | Adopt(_)
+            | Trust(_) | Run(_) | Build(_) | Plan(_) | Share(_) | Ideate(_) | Install(_)
+            | Uninstall(_) | Accept(_) | Criteria(_) => Reach::User,
+            Checkpoint(command) => command.reach(),
+            Task(args) => args.reach(),
+            Parallel(command) => command.reach(),
+            Ralplan(command) => command.reach(),
+            Session(command) => command.reach(),
+            Refine(command) => command.reach(),
         }
     }
+}
+
+/// What a command line may reach; `None` if it cannot be parsed.
+pub fn reach(line: &[&str]) -> Option<Reach> {
+    let line = ["ralph"].iter().chain(line);
+    Cli::try_parse_from(line).ok()?.command.map(|command| command.reach())
 }
 
 /// The table of commands, for the documents that are generated from it.
@@ -254,14 +227,13 @@ pub fn is_internal(command: &clap::Command) -> bool {
 /// Parses the command line, runs the command and returns its exit code.
 pub fn run() -> ExitCode {
     completions::answer();
-    let read = || command().try_get_matches().and_then(|read| Cli::from_arg_matches(&read));
-    let command = match asked_by_ralph().map_or_else(read, Ok) {
-        Ok(cli) => cli.command.unwrap_or(Command::Status(status::Args::default())),
+    let (command, name) = match asked_by_ralph().map_or_else(typed, Ok) {
+        Ok(given) => given,
         Err(error) => return misread::report(error, command()),
     };
-    let name = command.name();
-    let done = sees_state(name).and_then(|()| human_only::check(&command));
-    let done = done.and_then(|()| has_usable_settings(name));
+    let reach = command.reach();
+    let done = sees_state(reach, &name).and_then(|()| human_only::check(&command, reach, &name));
+    let done = done.and_then(|()| has_usable_settings(&name));
     let done = done.and_then(|()| match command {
         Command::Start(args) => start::run(args),
         Command::Status(args) => status::run(&args),
@@ -309,13 +281,38 @@ pub fn run() -> ExitCode {
         Command::Man(args) => man::run(&args),
         Command::Help(args) => help::run(&args),
     });
-    let done = done.map_err(|error| inside_sandbox(error, name));
+    let done = done.map_err(|error| inside_sandbox(error, &name));
     done.unwrap_or_else(|error| crate::command::exit::report(&error)).into()
+}
+
+/// The command that was typed, and its name.
+fn typed() -> Result<(Command, String), clap::Error> {
+    let read = command().try_get_matches()?;
+    Ok(match Cli::from_arg_matches(&read)?.command {
+        Some(command) => (command, name(&read)),
+        None => (Command::Status(status::Args::default()), "status".to_owned()),
+    })
+}
+
+/// The command as it is typed, without its arguments. The guard's table of the user's commands decides
+/// which options make another command of it, and whether all its words count.
+fn name(read: &ArgMatches) -> String {
+    let (mut words, mut below) = (Vec::new(), read);
+    while let Some((word, next)) = below.subcommand() {
+        words.push(word);
+        below = next;
+    }
+    let name = words.join(" ");
+    let ids = below.ids().map(clap::Id::as_str);
+    let given = ids.filter(|id| below.value_source(id) == Some(ValueSource::CommandLine));
+    let options: Vec<String> = given.map(|id| format!("--{id}")).collect();
+    words.extend(options.iter().map(String::as_str));
+    rules::find(&words).map_or(name, |(known, _)| known.to_owned())
 }
 
 /// The command of a hook or of a run of criteria, which waits for the answer: building the whole table
 /// of commands takes longer than most answers.
-fn asked_by_ralph() -> Option<Cli> {
+fn asked_by_ralph() -> Option<(Command, String)> {
     let mut arguments = std::env::args_os();
     let first = arguments.nth(1)?;
     let table = clap::Command::new("ralph").no_binary_name(true);
@@ -329,21 +326,17 @@ fn asked_by_ralph() -> Option<Cli> {
     } else {
         return None;
     };
-    Some(Cli { command: Some(command) })
+    Some((command, first.into_string().ok()?))
 }
 
 /// Refuses a command in the client's sandbox if that hides Ralph's state: it would find no loop.
-fn sees_state(name: &str) -> anyhow::Result<()> {
+fn sees_state(reach: Reach, name: &str) -> anyhow::Result<()> {
     let is_hidden = || {
         let home = ralph_io::store::home::Home::from_env();
         home.is_ok_and(|home| !home.root().join("loops").exists())
     };
     // Ralph runs the supervisor of a criterion within bounds, which need no state.
-    let is_internal = matches!(
-        name,
-        "supervise" | "delegate" | "round" | "exchange" | "integrate" | "refine within"
-    );
-    match !is_internal && ralph_io::client::sandbox::is_inside() && is_hidden() {
+    match reach != Reach::Internal && ralph_io::client::sandbox::is_inside() && is_hidden() {
         true => Err(give_alone(name)),
         false => Ok(()),
     }

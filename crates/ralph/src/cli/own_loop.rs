@@ -4,7 +4,7 @@
 //! rights. So it must not write a file of the model's choice, run a program that the user did not
 //! agree to, or change another loop. The command refuses itself: it sees what a shell has computed.
 
-/// What a command does, apart from the commands that only a person may give.
+/// What a command does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// It changes nothing, except what Ralph remembers for itself.
@@ -14,59 +14,32 @@ pub enum Reach {
     OneLoop,
     /// It writes elsewhere, or runs other programs.
     Elsewhere,
+    /// Only the user may give it: the guard's table says what they type in the session instead.
+    User,
+    /// Ralph itself starts it, with an order that the model cannot give.
+    Internal,
 }
 
 /// Variables that tell Ralph where it runs. A line that removes one of them by `env -u` for a `ralph`
 /// command runs outside of the client's sandbox; one that assigns it does not (measured with 2.1.328).
 #[rustfmt::skip]
-pub const TELLS: [&str; 13] = [
+pub(super) const TELLS: [&str; 13] = [
     "CLAUDE_CODE_SESSION_ID", "CLAUDECODE", "CLAUDE_PID", "CLAUDE_PROJECT_DIR", "CLAUDE_CONFIG_DIR", "HOME",
     "RALPH_HOME", "RALPH_MANIFEST", "RALPH_ROUND", "RALPH_SANDBOXED", "RALPH_SESSION_CALL", "XDG_CONFIG_HOME",
     "XDG_STATE_HOME",
 ];
 
 /// Why a command without such a variable is refused.
-pub fn hidden(command: &str, variable: &str) -> String {
+pub(super) fn hidden(command: &str, variable: &str) -> String {
     format!(
         "`{variable}` tells `ralph {command}` where it runs, and was removed from its environment; give \
          the command without `env`"
     )
 }
 
-/// The commands that the model may give in a conversation, by what they reach. Those behind `ralph refine ideas` serve only
-/// Ralph itself, which gives them an order that the model cannot give.
-#[rustfmt::skip]
-const READS: [&str; 37] = [
-    "status", "diff", "explain", "replay", "report", "context", "checkpoint", "completions", "help", "statusline",
-    "task list", "task show", "task ready", "task waves", "task graph", "task lint", "parallel waves",
-    "ralplan status", "ralplan next", "session list", "session status", "session waves", "session graph",
-    "session validate", "session next", "refine status", "refine list", "refine history", "refine diff",
-    "refine prompt", "refine ideas", "supervise", "delegate", "round", "exchange", "integrate", "refine within",
-];
-#[rustfmt::skip]
-const ONE_LOOP: [&str; 21] = [
-    "check", "verify", "try", "blocked", "plan-sync", "task add", "task claim", "task renew", "task done",
-    "task fail", "task release", "task block", "task deps", "task sync", "parallel next", "parallel merge",
-    "parallel clean", "session mark", "session repair", "refine begin", "refine end",
-];
-#[rustfmt::skip]
-const ELSEWHERE: [&str; 7] = [
-    "report --html", "statusline --with", "man", "doctor", "demo", "refine peek", "refine attach",
-];
-
-/// The reach of each command that the model may give.
-pub fn reaches() -> impl Iterator<Item = (&'static str, Reach)> {
-    let all = [
-        (&READS[..], Reach::Reads),
-        (&ONE_LOOP[..], Reach::OneLoop),
-        (&ELSEWHERE[..], Reach::Elsewhere),
-    ];
-    all.into_iter().flat_map(|(names, reach)| names.iter().map(move |name| (*name, reach)))
-}
-
 /// Whose command it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ModelIn {
+pub(super) enum ModelIn {
     /// The session of a live loop.
     LiveLoop,
     /// A session or a headless round without a loop of its own, in the client's sandbox.
@@ -75,22 +48,22 @@ pub enum ModelIn {
 
 /// What a command names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Named {
+pub(super) struct Named {
     /// It names a loop, a session, an orchestration or a refinement that is not its own.
-    pub is_another_loop: bool,
+    pub(super) is_another_loop: bool,
     /// It names a file outside of the project.
-    pub is_outside: bool,
+    pub(super) is_outside: bool,
 }
 
 /// What belongs to the model that gives a command. A member is empty if the model has none, and `None` if
 /// that is unknown: then its name is not judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ModelsOwn<'a> {
-    pub session_id: Option<&'a str>,
-    pub loop_id: Option<&'a str>,
+pub(super) struct ModelsOwn<'a> {
+    pub(super) session_id: Option<&'a str>,
+    pub(super) loop_id: Option<&'a str>,
     /// The orchestration that the loop or the round works on.
-    pub orchestration: Option<&'a str>,
-    pub refinement: Option<&'a str>,
+    pub(super) orchestration: Option<&'a str>,
+    pub(super) refinement: Option<&'a str>,
 }
 
 /// The words up to `--`, with their positions.
@@ -100,7 +73,7 @@ fn options<'a>(words: &'a [&'a str]) -> impl Iterator<Item = (usize, &'a str)> {
 
 /// True if a command is about something that is not the model's own: it selects it, or the model has
 /// nothing that the command could be about.
-pub fn is_about_another(command: &str, words: &[&str], own: &ModelsOwn<'_>) -> bool {
+pub(super) fn is_about_another(command: &str, words: &[&str], own: &ModelsOwn<'_>) -> bool {
     let lacks = |one: Option<&str>| one.is_none_or(str::is_empty);
     let has_none = match command {
         "session mark" | "session repair" => lacks(own.orchestration),
@@ -111,7 +84,7 @@ pub fn is_about_another(command: &str, words: &[&str], own: &ModelsOwn<'_>) -> b
 }
 
 /// True if these words behind `ralph` select something that is not the model's own.
-pub fn names_another(words: &[&str], own: &ModelsOwn<'_>) -> bool {
+pub(super) fn names_another(words: &[&str], own: &ModelsOwn<'_>) -> bool {
     // There the former name of `--id`.
     let is_id = words.first().is_some_and(|word| matches!(*word, "refine" | "session"));
     let owned = |option: &str| match (option, words.first().copied()) {
@@ -132,19 +105,12 @@ pub fn names_another(words: &[&str], own: &ModelsOwn<'_>) -> bool {
     })
 }
 
-/// The reach of a command; a command that is unknown here reaches anything.
-pub fn reach(command: &str) -> Reach {
-    let known = reaches().find(|(known, _)| *known == command);
-    known.map_or(Reach::Elsewhere, |(_, reach)| reach)
-}
-
-/// Why the model may not give a command; `None` if it may. The commands for a person only are
-/// judged before.
-pub fn refusal(command: &str, model: ModelIn, named: Named) -> Option<String> {
+/// Why the model may not give a command; `None` if it may. Those for the user only were judged before.
+pub(super) fn refusal(command: &str, reach: Reach, model: ModelIn, named: Named) -> Option<String> {
     let elsewhere = "give it in another terminal";
-    let why = match reach(command) {
-        Reach::Reads => return None,
-        Reach::Elsewhere => "it can reach more than this loop",
+    let why = match reach {
+        Reach::Reads | Reach::Internal => return None,
+        Reach::Elsewhere | Reach::User => "it can reach more than this loop",
         Reach::OneLoop if named.is_another_loop => "it is about another loop",
         Reach::OneLoop if named.is_outside => "it names a file outside of the project",
         Reach::OneLoop if model == ModelIn::Round && !is_handover(command) => {
@@ -159,7 +125,7 @@ pub fn refusal(command: &str, model: ModelIn, named: Named) -> Option<String> {
 
 /// Why a command that only a person may give is refused where `ralph` runs outside of the client's
 /// sandbox, whether or not a loop is live there.
-pub fn persons_only(command: &str) -> String {
+pub(super) fn persons_only(command: &str) -> String {
     format!(
         "`ralph {command}` is for a person only in a sandboxed session; a person can give it in another terminal"
     )
@@ -185,20 +151,19 @@ mod tests {
 
     #[test]
     fn the_model_reads_everything_and_changes_its_own_loop_alone() {
-        for (command, reach) in reaches() {
-            let in_loop = refusal(command, ModelIn::LiveLoop, OWN);
-            let other = Named { is_another_loop: true, ..OWN };
-            let of_other = refusal(command, ModelIn::LiveLoop, other);
-            let outside = refusal(command, ModelIn::LiveLoop, Named { is_outside: true, ..OWN });
-            let expected = match reach {
-                Reach::Reads => [false, false, false],
-                Reach::OneLoop => [false, true, true],
-                Reach::Elsewhere => [true, true, true],
-            };
-            let found = [&in_loop, &of_other, &outside].map(Option::is_some);
-            assert_eq!(found, expected, "{command}");
+        for (reach, expected) in [
+            (Reach::Reads, [false, false, false]),
+            (Reach::Internal, [false, false, false]),
+            (Reach::OneLoop, [false, true, true]),
+            (Reach::Elsewhere, [true, true, true]),
+            (Reach::User, [true, true, true]),
+        ] {
+            let another = Named { is_another_loop: true, ..OWN };
+            let outside = Named { is_outside: true, ..OWN };
+            let found = [OWN, another, outside]
+                .map(|named| refusal("x", reach, ModelIn::LiveLoop, named).is_some());
+            assert_eq!(found, expected, "{reach:?}");
         }
-        assert_eq!(reach("no such command"), Reach::Elsewhere);
     }
 
     #[test]
@@ -206,13 +171,14 @@ mod tests {
         for command in
             ["task done", "verify", "blocked", "plan-sync", "parallel merge", "refine end"]
         {
-            let why = refusal(command, ModelIn::Round, OWN).unwrap();
+            let why = refusal(command, Reach::OneLoop, ModelIn::Round, OWN).unwrap();
             assert!(why.contains("no loop of its own"), "{why}");
         }
-        for command in ["task list", "status", "session mark", "session validate", "ralplan status"]
-        {
-            assert_eq!(refusal(command, ModelIn::Round, OWN), None, "{command}");
+        for command in ["session mark", "check", "refine begin"] {
+            let refused = refusal(command, Reach::OneLoop, ModelIn::Round, OWN);
+            assert_eq!(refused, None, "{command}");
         }
+        assert_eq!(refusal("status", Reach::Reads, ModelIn::Round, OWN), None);
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod next;
 mod plan;
 mod run;
 
+use super::Reach;
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
 use anyhow::Result;
@@ -28,14 +29,12 @@ pub(crate) enum ParallelCommand {
 }
 
 impl ParallelCommand {
-    /// The command as it is typed, without its arguments.
-    pub(crate) fn name(&self) -> &'static str {
+    pub(super) fn reach(&self) -> Reach {
+        use ParallelCommand::*;
         match self {
-            ParallelCommand::Plan(_) => "parallel waves",
-            ParallelCommand::Next(_) => "parallel next",
-            ParallelCommand::Run(_) => "parallel run",
-            ParallelCommand::Merge(_) => "parallel merge",
-            ParallelCommand::Clean(_) => "parallel clean",
+            Plan(_) => Reach::Reads,
+            Next(_) | Merge(_) | Clean(_) => Reach::OneLoop,
+            Run(_) => Reach::User,
         }
     }
 }

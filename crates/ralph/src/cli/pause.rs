@@ -24,12 +24,6 @@ pub(crate) struct Args {
     shared: SharedArgs,
 }
 
-impl Args {
-    pub(super) fn is_shared(&self) -> bool {
-        self.shared.shared.is_some()
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     ordered(args, shared_order::pause, pause)
 }

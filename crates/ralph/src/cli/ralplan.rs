@@ -5,6 +5,7 @@ mod next;
 mod run;
 mod status;
 
+use super::Reach;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs};
@@ -40,15 +41,11 @@ pub(crate) struct PlanViewArgs {
 }
 
 impl RalplanCommand {
-    /// The command as it is typed, without its arguments.
-    pub(crate) fn name(&self) -> &'static str {
+    pub(super) fn reach(&self) -> Reach {
+        use RalplanCommand::*;
         match self {
-            RalplanCommand::Run(_) => "ralplan run",
-            RalplanCommand::Status(_) => "ralplan status",
-            RalplanCommand::Next(_) => "ralplan next",
-            RalplanCommand::Approve(_) => "ralplan approve",
-            RalplanCommand::Adjust(_) => "ralplan adjust",
-            RalplanCommand::Discard(_) => "ralplan discard",
+            Status(_) | Next(_) => Reach::Reads,
+            Run(_) | Approve(_) | Adjust(_) | Discard(_) => Reach::User,
         }
     }
 }

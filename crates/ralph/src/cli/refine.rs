@@ -10,6 +10,7 @@ mod session;
 mod show;
 mod versions;
 
+use super::Reach;
 use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
@@ -83,24 +84,14 @@ impl RefineCommand {
         }
     }
 
-    /// The command as it is typed, without its arguments.
-    pub(crate) fn name(&self) -> &'static str {
+    pub(super) fn reach(&self) -> Reach {
+        use RefineCommand::*;
         match self {
-            RefineCommand::Once(_) => "refine once",
-            RefineCommand::Loop(_) => "refine loop",
-            RefineCommand::Begin(_) => "refine begin",
-            RefineCommand::End(_) => "refine end",
-            RefineCommand::Prompt(_) => "refine prompt",
-            RefineCommand::Ideas => "refine ideas",
-            RefineCommand::Status(_) => "refine status",
-            RefineCommand::List(_) => "refine list",
-            RefineCommand::History(_) => "refine history",
-            RefineCommand::Diff(_) => "refine diff",
-            RefineCommand::Restore(_) => "refine restore",
-            RefineCommand::Peek(_) => "refine peek",
-            RefineCommand::Attach(_) => "refine attach",
-            RefineCommand::Kill(_) => "refine kill",
-            RefineCommand::Within { .. } => "refine within",
+            Prompt(_) | Ideas | Status(_) | List(_) | History(_) | Diff(_) => Reach::Reads,
+            Begin(_) | End(_) => Reach::OneLoop,
+            Peek(_) | Attach(_) => Reach::Elsewhere,
+            Within { .. } => Reach::Internal,
+            Once(_) | Loop(_) | Restore(_) | Kill(_) => Reach::User,
         }
     }
 }

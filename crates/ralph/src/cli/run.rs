@@ -53,10 +53,6 @@ pub(crate) struct Args {
 const NOTHING: &str = "this project has no loop to continue; type `ralph run \"what to do\"`, or plan tasks first with `ralph plan`";
 
 impl Args {
-    pub(super) fn is_shared(&self) -> bool {
-        self.shared.shared.is_some()
-    }
-
     fn options(&self) -> Options {
         Options { max_cost: self.max_cost, ..self.limits.options() }
     }

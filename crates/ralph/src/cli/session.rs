@@ -10,6 +10,7 @@ mod run;
 mod send;
 mod waves;
 
+use super::Reach;
 use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
@@ -54,22 +55,13 @@ pub(crate) enum OrchestrationCommand {
 }
 
 impl OrchestrationCommand {
-    /// The command as it is typed, without its arguments.
-    pub(crate) fn name(&self) -> &'static str {
+    pub(super) fn reach(&self) -> Reach {
+        use OrchestrationCommand::*;
         match self {
-            OrchestrationCommand::New(_) => "session new",
-            OrchestrationCommand::List => "session list",
-            OrchestrationCommand::Next(args) if args.begins() => "session --begin",
-            OrchestrationCommand::Next(_) => "session next",
-            OrchestrationCommand::Mark(_) => "session mark",
-            OrchestrationCommand::Waves(_) => "session waves",
-            OrchestrationCommand::Signal(_) => "session signal",
-            OrchestrationCommand::Feedback(_) => "session feedback",
-            OrchestrationCommand::Validate(_) => "session validate",
-            OrchestrationCommand::Repair(_) => "session repair",
-            OrchestrationCommand::Status(_) => "session status",
-            OrchestrationCommand::Graph(_) => "session graph",
-            OrchestrationCommand::Run(_) => "session run",
+            Next(args) if args.begins() => Reach::User,
+            List | Next(_) | Waves(_) | Validate(_) | Status(_) | Graph(_) => Reach::Reads,
+            Mark(_) | Repair(_) => Reach::OneLoop,
+            New(_) | Signal(_) | Feedback(_) | Run(_) => Reach::User,
         }
     }
 }

@@ -61,13 +61,6 @@ impl Args {
     }
 }
 
-impl SignalCommand {
-    pub(super) fn is_shared(&self) -> bool {
-        let (SignalCommand::Steer(args) | SignalCommand::Info(args)) = self;
-        args.shared.shared.is_some()
-    }
-}
-
 pub(crate) fn run(command: &SignalCommand) -> Result<Exit> {
     let (kind, args) = match command {
         SignalCommand::Steer(args) => (SignalKind::Steer, args),

@@ -7,6 +7,7 @@ pub(super) mod sync;
 pub(super) use show::{Format, in_format};
 pub(super) use sync::store;
 
+use super::Reach;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::journal::{note, note_at};
@@ -31,25 +32,13 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// The command as it is typed, without its arguments.
-    pub(super) fn name(&self) -> &'static str {
+    pub(super) fn reach(&self) -> Reach {
+        use TaskCommand::*;
         match self.command {
-            TaskCommand::List(_) => "task list",
-            TaskCommand::Show(_) => "task show",
-            TaskCommand::Ready(_) => "task ready",
-            TaskCommand::Add(_) => "task add",
-            TaskCommand::Claim(_) => "task claim",
-            TaskCommand::Renew(_) => "task renew",
-            TaskCommand::Done(_) => "task done",
-            TaskCommand::Fail(_) => "task fail",
-            TaskCommand::Release(_) => "task release",
-            TaskCommand::Block(_) => "task block",
-            TaskCommand::Deps(_) => "task deps",
-            TaskCommand::Waves(_) => "task waves",
-            TaskCommand::Graph(_) => "task graph",
-            TaskCommand::Lint(_) => "task lint",
-            TaskCommand::Sync(_) => "task sync",
-            TaskCommand::Import(_) => "task import",
+            List(_) | Show(_) | Ready(_) | Waves(_) | Graph(_) | Lint(_) => Reach::Reads,
+            Add(_) | Claim(_) | Renew(_) | Done(_) | Fail(_) | Release(_) | Block(_) | Deps(_)
+            | Sync(_) => Reach::OneLoop,
+            Import(_) => Reach::User,
         }
     }
 }

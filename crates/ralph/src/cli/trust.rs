@@ -27,12 +27,6 @@ pub(crate) struct Args {
     shared: SharedArgs,
 }
 
-impl Args {
-    pub(super) fn is_shared(&self) -> bool {
-        self.shared.shared.is_some()
-    }
-}
-
 /// Shows the file, asks, and records the answer.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
