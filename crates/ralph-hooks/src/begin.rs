@@ -380,7 +380,7 @@ fn create(asked: &StartRequest<'_>, task: &str) -> Result<StartOutcome> {
     if is_bound {
         let now = clock::now();
         pinned::freeze(&mut state, now);
-        run(&mut state, (asked.session_id, asked.prompt_id), asked.via, now);
+        run(&mut state, asked.session_id, asked.prompt_id, asked.via, now);
     }
     let file = lifecycle::create(asked.home, &mut state)?;
     if is_bound {
@@ -505,7 +505,8 @@ pub(crate) fn wants_baseline(state: &LoopState, options: &Options) -> bool {
 /// Makes the loop run in this session.
 pub(crate) fn run(
     state: &mut LoopState,
-    (session_id, prompt_id): (&str, &str),
+    session_id: &str,
+    prompt_id: &str,
     via: Option<Registration>,
     now: Timestamp,
 ) {
@@ -565,7 +566,7 @@ fn take_up(
         state.baseline_pending |= wants_baseline(state, options);
         // A plain /ralph works on the tasks itself.
         state.parallel = asked.request.parallel.is_some() || (state.parallel && was_begun);
-        run(state, (asked.session_id, asked.prompt_id), asked.via, now);
+        run(state, asked.session_id, asked.prompt_id, asked.via, now);
         Some((state.clone(), was_begun))
     })?;
     let Some((state, was_begun)) = taken.flatten() else {

@@ -49,8 +49,9 @@ pub fn prove_unless_ended(
     interrupts: &Interrupts,
 ) -> Result<Option<Proof>> {
     let arguments = arguments(file, request)?;
-    let bounds = (within, LONGEST_ANSWER);
-    let finished = process::outlive_unless_ended(&ralph()?, &arguments, bounds, interrupts)?;
+    let ralph = ralph()?;
+    let finished =
+        process::outlive_unless_ended(&ralph, &arguments, within, LONGEST_ANSWER, interrupts)?;
     finished.map(proof).transpose()
 }
 

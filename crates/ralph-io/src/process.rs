@@ -187,7 +187,8 @@ pub fn with_own_input(
 pub fn outlive_unless_ended(
     program: &Path,
     arguments: &[&str],
-    (deadline, cap): (Duration, usize),
+    deadline: Duration,
+    cap: usize,
     interrupts: &Interrupts,
 ) -> Result<Option<Finished>> {
     let deadline = Instant::now() + deadline;

@@ -286,7 +286,9 @@ pub fn has_begun(state: &LoopState, proof: &Proof) -> bool {
 /// one after it, and `work` is [`progress::print_of_work`] before it.
 pub fn count_goal_round(
     state: &mut LoopState,
-    (work, tree, tree_after): (&str, Option<&str>, Option<&str>),
+    work: &str,
+    tree: Option<&str>,
+    tree_after: Option<&str>,
     now: Timestamp,
 ) {
     let work_after = progress::print_of_work(state, now);

@@ -129,7 +129,7 @@ fn create(asked: &RefineRequest<'_>) -> Result<RefineStart> {
     }
     .into();
     // The turn is not known yet; the first agent's call sets it.
-    run(&mut state, (asked.session_id, ""), None, now);
+    run(&mut state, asked.session_id, "", None, now);
     let file = lifecycle::create(asked.home, &mut state)?;
     Ok(RefineStart::Made(file, Box::new(state)))
 }

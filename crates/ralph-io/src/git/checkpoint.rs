@@ -139,7 +139,7 @@ fn keep(
             let kept = Checkpoint { reference, number, commit, tree, at, about };
             let all = all.into_iter().chain([kept.clone()]).collect();
             // An old checkpoint does no harm.
-            let _ = prune(work.root(), loop_id, all, (CHECKPOINTS, LONGEST_KEPT), now);
+            let _ = prune(work.root(), loop_id, all, CHECKPOINTS, LONGEST_KEPT, now);
             return Ok(kept);
         }
         // Another process took the number first, or died holding its lock.
@@ -204,7 +204,8 @@ fn prune(
     top: &Path,
     loop_id: &str,
     all: Vec<Checkpoint>,
-    (keep, oldest): (usize, Duration),
+    keep: usize,
+    oldest: Duration,
     now: Timestamp,
 ) -> Result<usize> {
     let (mut own, others): (Vec<_>, Vec<_>) =

@@ -56,7 +56,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         &here,
         &found.file,
         &state,
-        ("adopt", "adopted"),
+        "adopt",
+        "adopted",
         "a person took it over on the command line",
     );
     let go_on = match &args.session {
@@ -184,7 +185,7 @@ fn hold(state: &mut LoopState, session: &str, now: Timestamp) {
 fn import(here: &Here, path: &std::path::Path) -> Result<Exit> {
     let OldLoop { mut state, still_acts } = read_old_file(path, here)?;
     let file = lifecycle::create(&here.home, &mut state)?;
-    note(here, &file, &state, ("adopt", "imported"), &format!("from `{}`", path.display()));
+    note(here, &file, &state, "adopt", "imported", &format!("from `{}`", path.display()));
     screen::say(&screen::visible(&format!(
         "loop {} planned from `{}` at {}; that file was left as it is. Type /ralph in Claude Code, \
          in `{}`, to continue",

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let found = select_loop::one(&here, &args.how.which, LoopFilter::WithTasks)?;
     build::nobody_works(&found.state)?;
     if args.how.client.dry_run {
-        build::show_first(&here, (Some(&found.file), &found.state), &args.how, "build")?;
+        build::show_first(&here, Some(&found.file), &found.state, &args.how, "build")?;
         return Ok(Exit::Done);
     }
     ReadyRun::check(&here, "build", &args.how, Some(&found.state))?.work_on(&found, |_| {})

@@ -68,7 +68,7 @@ fn give_up(here: &Here, which: &LoopArgs, error: anyhow::Error) -> Result<Option
     match lifecycle::give_up(&here.home, &whose, &how).map_err(bad_state)? {
         Some(given_up) => {
             let (file, state) = (&given_up.file, &given_up.state);
-            note(here, file, state, ("cancel", "ended"), &format!("cancelled {how}"));
+            note(here, file, state, "cancel", "ended", &format!("cancelled {how}"));
             let folder = file.folder().display();
             let text = format!("{}\nWhat is left of it is in {folder}", messages::ended(state));
             screen::say(&screen::visible_lines(&text))?;
@@ -109,7 +109,7 @@ pub(super) fn end(here: &Here, found: &FoundLoop, let_finish: bool) -> Result<St
     };
     // A worker may have started in between.
     let n_workers = n_workers + end_workers(here, &state, &how, let_finish)?;
-    note(here, &archived, &state, ("cancel", "ended"), &format!("cancelled {how}"));
+    note(here, &archived, &state, "cancel", "ended", &format!("cancelled {how}"));
     let folder = archived.folder().display();
     let heard = when_heard(&found.state, let_finish);
     let workers = match n_workers {
@@ -129,7 +129,7 @@ fn end_workers(here: &Here, above: &LoopState, how: &str, let_finish: bool) -> R
     for (file, state) in parallel::of_loop(here, &above.loop_id) {
         let ended = cancel::end_loop(&here.home, &file, &how, let_finish).map_err(bad_state)?;
         if let Some((_, archived)) = ended {
-            note(here, &archived, &state, ("cancel", "ended"), "the loop above it was cancelled");
+            note(here, &archived, &state, "cancel", "ended", "the loop above it was cancelled");
             n_ended += 1;
         }
     }

@@ -136,7 +136,7 @@ fn restore(here: &Here, args: &Restore) -> Result<Exit> {
     let restored = checkpoint::restore(&kept.root, wanted).map_err(git_failed)?;
     if let Some(found) = &kept.found {
         let why = format!("the user restored checkpoint {}", wanted.number);
-        note(here, &found.file, &found.state, ("checkpoint restore", "restored"), &why);
+        note(here, &found.file, &found.state, "checkpoint restore", "restored", &why);
     }
     screen::print(&describe(&kept, wanted, &restored))?;
     // Some paths were not restored, and a script must be able to tell.

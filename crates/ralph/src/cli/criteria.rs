@@ -56,7 +56,7 @@ pub(crate) fn accept(args: &Args) -> Result<Exit> {
         [] => "nothing had changed since they were agreed to".to_owned(),
         taken => format!("taken: {}", taken.join("; ")),
     };
-    note(&here, &found.file, &state, ("criteria accept", "accepted"), &why);
+    note(&here, &found.file, &state, "criteria accept", "accepted", &why);
     lines.push(visible(&why));
     screen::print(&lines.join("\n"))?;
     if has_changed_tests {

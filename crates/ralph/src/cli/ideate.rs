@@ -80,7 +80,7 @@ fn look(
     interrupts: &Interrupts,
 ) -> Result<Vec<Task>> {
     let alone = round.log.with_file_name("round");
-    let came = engine::round(here, (round, &alone), interrupts, &args.client.policy(), &|_| {})?;
+    let came = engine::round(here, round, &alone, interrupts, &args.client.policy(), &|_| {})?;
     let problems = match read(&came)? {
         Ok(found) => return Ok(found),
         Err(problems) => problems,
@@ -94,7 +94,7 @@ fn look(
         label: format!("{}, asked again", round.label),
         ..round.clone()
     };
-    let came = engine::round(here, (&again, &alone), interrupts, &args.client.policy(), &|_| {})?;
+    let came = engine::round(here, &again, &alone, interrupts, &args.client.policy(), &|_| {})?;
     read(&came)?.map_err(|problems| {
         let shown: Vec<String> = problems.iter().map(|it| visible(&it.to_string())).collect();
         let log = visible(&round.log.display().to_string());

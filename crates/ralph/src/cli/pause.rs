@@ -62,11 +62,11 @@ pub(super) fn pause(here: &Here, found: &FoundLoop) -> Result<String> {
             state.pause(PauseCause::Person, "with the loop above it", here.now);
         });
         rested.map_err(bad_state)?;
-        note(here, &file, &worker, ("pause", "paused"), "the loop above it was paused");
+        note(here, &file, &worker, "pause", "paused", "the loop above it was paused");
     }
     if !was_running {
         return Ok(format!("{text}; it was paused already"));
     }
-    note(here, &found.file, &state, ("pause", "paused"), &format!("paused {how}"));
+    note(here, &found.file, &state, "pause", "paused", &format!("paused {how}"));
     Ok(format!("{text}; the turn that is running may finish"))
 }

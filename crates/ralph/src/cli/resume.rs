@@ -42,7 +42,7 @@ pub(super) fn resume(here: &Here, found: &FoundLoop) -> Result<String> {
     let (state, was_running) = resumed.map_err(bad_state)?.context("the loop is gone")?;
     let was_held = lift_pause(here, &state)?;
     if was_running && was_held {
-        note(here, &found.file, &state, ("resume", "resumed"), "a person ended a PAUSE");
+        note(here, &found.file, &state, "resume", "resumed", "a person ended a PAUSE");
         return Ok(format!(
             "loop {} continues at {}: PAUSE no longer holds its session",
             state.loop_id,
@@ -58,7 +58,7 @@ pub(super) fn resume(here: &Here, found: &FoundLoop) -> Result<String> {
         );
         return Err(refused(Exit::No, message));
     }
-    note(here, &found.file, &state, ("resume", "resumed"), "a person resumed on the command line");
+    note(here, &found.file, &state, "resume", "resumed", "a person resumed on the command line");
     Ok(format!(
         "loop {} resumed at {}; {}",
         state.loop_id,

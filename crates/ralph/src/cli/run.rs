@@ -121,7 +121,7 @@ fn start(args: &Args, here: &Here, task: String) -> Result<Exit> {
     let request = LoopRequest { task: Some(task), options, parallel: None };
     let asked = here.asks(Mode::default(), &request, "");
     if args.how.client.dry_run {
-        build::show_first(here, (None, &begin::preview(&asked)?), &args.how, "run")?;
+        build::show_first(here, None, &begin::preview(&asked)?, &args.how, "run")?;
         return Ok(Exit::Done);
     }
     let ready = ReadyRun::check(here, "run", &args.how, None)?;
@@ -161,12 +161,12 @@ fn carry_out(args: &Args, here: &Here, plan: &str) -> Result<Exit> {
         plan_import::describe(&state, &notes, here).trim_end()
     ));
     if args.how.client.dry_run {
-        build::show_first(here, (None, &state), &args.how, "run")?;
+        build::show_first(here, None, &state, &args.how, "run")?;
         return Ok(Exit::Done);
     }
     let ready = ReadyRun::check(here, "run", &args.how, Some(&state))?;
     let file = lifecycle::create(&here.home, &mut state)?;
-    note(here, &file, &state, ("run", "planned"), &format!("from {plan}"));
+    note(here, &file, &state, "run", "planned", &format!("from {plan}"));
     ready.work_on(&FoundLoop::of(here, &state.loop_id)?, |_| {})
 }
 
@@ -183,7 +183,7 @@ fn go_on(args: &Args, here: &Here) -> Result<Exit> {
     if args.how.client.dry_run {
         let mut state = found.state.clone();
         fill(&mut state);
-        build::show_first(here, (Some(&found.file), &state), &args.how, "run")?;
+        build::show_first(here, Some(&found.file), &state, &args.how, "run")?;
         return Ok(Exit::Done);
     }
     ReadyRun::check(here, "run", &args.how, Some(&found.state))?.work_on(&found, fill)

@@ -174,7 +174,7 @@ fn put_away(here: &Here, planned: &FoundLoop, place: &SharedPlace) -> Result<()>
     );
     let id = &planned.state.loop_id;
     match cancel::end_planned(&here.home, &planned.file, &how).map_err(bad_state)? {
-        Some((state, archived)) => note(here, &archived, &state, ("share", "ended"), &how),
+        Some((state, archived)) => note(here, &archived, &state, "share", "ended", &how),
         None if FoundLoop::of(here, id)?.state.is_live() => screen::tell(&format!(
             "loop {id} was started here meanwhile and works apart from the shared one; `ralph cancel \
              --loop {id}` ends it"

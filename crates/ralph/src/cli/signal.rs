@@ -106,7 +106,7 @@ pub(super) fn send(here: &Here, found: &FoundLoop, kind: SignalKind, text: &str)
         return Err(refused(Exit::Usage, why));
     }
     let name = Mailbox::of(&found.file, &found.state).send(kind, text).map_err(bad_state)?;
-    note(here, &found.file, &found.state, ("signal", "sent"), &format!("{kind}: {}", text.trim()));
+    note(here, &found.file, &found.state, "signal", "sent", &format!("{kind}: {}", text.trim()));
     let workers = to_workers(here, &found.state, kind, text)?;
     let words = screen::visible_lines(&sent(&found.state, workers.len()));
     Ok(Sent { name, workers, words })

@@ -241,7 +241,7 @@ fn answer(here: &Here, request: &LoopRequest, begun: StartOutcome) -> Result<Exi
             StartedBy::Model => "the model passed on what the person typed",
             _ => "a person asked for it on the command line",
         };
-        note(here, &file, &state, ("start", decision), why);
+        note(here, &file, &state, "start", decision, why);
     }
     if decision != "continued" {
         // Problems in the settings were recorded when the loop was made.

@@ -121,8 +121,8 @@ fn update<T>(
     let (what, position) = changed.map_err(|why| refused(Exit::No, why.to_string()))?;
     if here.session.is_none() {
         let command = format!("task {command}");
-        let why = ("a person changed the tasks", Value::Null);
-        note_at(here, &file, position, (&command, "changed"), why);
+        let why = "a person changed the tasks";
+        note_at(here, &file, position, &command, "changed", why, Value::Null);
     }
     Ok(what)
 }
@@ -201,7 +201,7 @@ pub(super) fn import(here: &Here, args: &Import) -> Result<Exit> {
     tell_lint(&lint_of(&state, &here.root));
     let file = lifecycle::create(&here.home, &mut state)?;
     let why = format!("from {}", if args.file == "-" { "standard input" } else { &args.file });
-    note(here, &file, &state, ("task import", "planned"), &why);
+    note(here, &file, &state, "task import", "planned", &why);
     screen::print(&format!(
         "Ralph loop {} planned\n{}Type /ralph in Claude Code, in this project, to start it.",
         state.loop_id,

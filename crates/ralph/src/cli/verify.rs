@@ -79,10 +79,9 @@ fn run_as(args: &Args, clean: Option<bool>) -> Result<Exit> {
                        /ralph --ac 'DESCRIPTION=COMMAND'";
         return Err(refused(Exit::No, message));
     }
-    let pace = if args.parallel { Pace::Together } else { Pace::InTurn };
-    let asks = asks(&found, args)?;
+    let request = RunRequest { clean, ..request(&found, args)? };
     let watcher = VerifyDisplay::new(&found.state, &args.ids);
-    let outcome = carry_out(&here, &found, &asks, &args.ids, (pace, clean), &watcher)?;
+    let outcome = carry_out(&here, &found, &args.ids, request, &watcher)?;
     drop(watcher);
     let holds = report(found.file.folder(), &outcome, args, clean.is_some())?;
     Ok(if holds { Exit::Done } else { Exit::No })
@@ -114,8 +113,7 @@ fn meant(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
 /// Runs all criteria of a loop before its work begins, in the user's own terminal.
 pub(super) fn baseline(here: &Here, found: &FoundLoop) -> Result<()> {
     let watcher = VerifyDisplay::new(&found.state, &[]);
-    let asks = asks_by_command(found);
-    let outcome = carry_out(here, found, &asks, &[], (Pace::InTurn, None), &watcher)?;
+    let outcome = carry_out(here, found, &[], request_by_command(found), &watcher)?;
     drop(watcher);
     let held = outcome.state.acceptance_criteria.iter().filter(|one| one.held_before);
     for criterion in held {
@@ -127,34 +125,40 @@ pub(super) fn baseline(here: &Here, found: &FoundLoop) -> Result<()> {
     Ok(())
 }
 
-/// Who asks for the run, and in which environment.
-type Requester = (CriterionRunner, Surroundings);
+/// Who asks for the run, in which environment, and how it runs.
+struct RunRequest {
+    by: CriterionRunner,
+    surroundings: Surroundings,
+    pace: Pace,
+    /// Whether a clean copy is tried, too; `None` without any observation.
+    clean: Option<bool>,
+}
 
-fn asks(found: &FoundLoop, args: &Args) -> Result<Requester> {
+fn request(found: &FoundLoop, args: &Args) -> Result<RunRequest> {
+    let pace = if args.parallel { Pace::Together } else { Pace::InTurn };
     if !args.for_driver {
-        return Ok(asks_by_command(found));
+        return Ok(RunRequest { pace, ..request_by_command(found) });
     }
     if asked::by() != Some(CriterionRunner::Driver) {
         return Err(refused(Exit::No, "`--for-driver` is for Ralph's own drivers; leave it out"));
     }
-    Ok((
-        CriterionRunner::Driver,
-        asked::prepare(&found.file, CriterionRunner::Driver, args.restored.as_deref())?,
-    ))
+    let by = CriterionRunner::Driver;
+    let surroundings = asked::prepare(&found.file, by, args.restored.as_deref())?;
+    Ok(RunRequest { by, surroundings, pace, clean: None })
 }
 
 /// A user may run it in any environment, so the differences are only reported.
-fn asks_by_command(found: &FoundLoop) -> Requester {
+fn request_by_command(found: &FoundLoop) -> RunRequest {
     let differs = environment::differences(&found.state);
-    (CriterionRunner::Command, Surroundings { restored: Vec::new(), differs })
+    let surroundings = Surroundings { restored: Vec::new(), differs };
+    RunRequest { by: CriterionRunner::Command, surroundings, pace: Pace::InTurn, clean: None }
 }
 
 fn carry_out(
     here: &Here,
     found: &FoundLoop,
-    (by, surroundings): &Requester,
     ids: &[String],
-    (pace, clean): (Pace, Option<bool>),
+    request: RunRequest,
     watcher: &dyn Watcher,
 ) -> Result<VerifyOutcome> {
     let _ = ralph_io::process::command::adopt_orphans();
@@ -162,11 +166,11 @@ fn carry_out(
         file: &found.file,
         ids,
         which: verify::CriteriaChoice::Named,
-        pace,
-        by: *by,
-        surroundings: surroundings.clone(),
-        observes: clean.is_some() || *by == CriterionRunner::Driver,
-        clean: clean.unwrap_or(true),
+        pace: request.pace,
+        by: request.by,
+        surroundings: request.surroundings,
+        observes: request.clean.is_some() || request.by == CriterionRunner::Driver,
+        clean: request.clean.unwrap_or(true),
         within: None,
     };
     let outcome = verify::run(&order, watcher)?;
@@ -180,7 +184,7 @@ fn carry_out(
         named.len(),
         noun(named.len(), "criterion holds", "criteria hold")
     );
-    note_seen(here, &found.file, &outcome.state, ("verify", decision), (&why, json!(standings)));
+    note_seen(here, &found.file, &outcome.state, "verify", decision, &why, json!(standings));
     Ok(outcome)
 }
 

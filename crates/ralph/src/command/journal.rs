@@ -13,10 +13,11 @@ pub(crate) fn note(
     here: &Here,
     file: &LoopFile,
     state: &LoopState,
-    (command, decision): (&str, &str),
+    command: &str,
+    decision: &str,
     why: &str,
 ) {
-    note_seen(here, file, state, (command, decision), (why, Value::Null));
+    note_seen(here, file, state, command, decision, why, Value::Null);
 }
 
 /// Like [`note`], with details for the reader.
@@ -24,10 +25,12 @@ pub(crate) fn note_seen(
     here: &Here,
     file: &LoopFile,
     state: &LoopState,
-    what: (&str, &str),
-    seen: (&str, Value),
+    command: &str,
+    decision: &str,
+    why: &str,
+    seen: Value,
 ) {
-    note_at(here, file, state.position(), what, seen);
+    note_at(here, file, state.position(), command, decision, why, seen);
 }
 
 /// Like [`note_seen`], for a caller without the state: a large state is not copied for one line.
@@ -35,8 +38,10 @@ pub(crate) fn note_at(
     here: &Here,
     file: &LoopFile,
     position: String,
-    (command, decision): (&str, &str),
-    (why, seen): (&str, Value),
+    command: &str,
+    decision: &str,
+    why: &str,
+    seen: Value,
 ) {
     let entry: JournalEntry = JournalEntry {
         at: clock::now(),

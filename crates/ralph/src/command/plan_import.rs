@@ -42,7 +42,7 @@ pub(crate) fn read(here: &Here, name: &str) -> Result<ImportedPlan> {
         }
     };
     let read = match foreign::format(&text) {
-        Some(format) => of_another_tool(here, (name, &text), format),
+        Some(format) => of_another_tool(here, name, &text, format),
         None => of_ours(name, &text).map(|plan| ImportedPlan { plan, file: None, notes: vec![] }),
     };
     let read = read.map_err(|problems| {
@@ -55,7 +55,8 @@ pub(crate) fn read(here: &Here, name: &str) -> Result<ImportedPlan> {
 
 fn of_another_tool(
     here: &Here,
-    (name, text): (&str, &str),
+    name: &str,
+    text: &str,
     format: PlanFormat,
 ) -> Result<ImportedPlan, Vec<Problem>> {
     let path = plan_file::path_in_project(&here.root, Path::new(name)).filter(|_| name != "-");

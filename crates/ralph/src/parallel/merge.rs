@@ -342,7 +342,7 @@ fn moved(order: &MergeOrder<'_>) -> Option<LoopFile> {
 fn write_down(order: &MergeOrder<'_>, head: &str, ones: &mut [WorkerMerge]) -> Result<()> {
     let change = |state: &mut LoopState| {
         let of =
-            |one: &WorkerMerge| rules::record(state, &one.call, (&one.commit, head), &one.outcome);
+            |one: &WorkerMerge| rules::record(state, &one.call, &one.commit, head, &one.outcome);
         let became: Vec<Option<String>> = ones.iter().map(of).collect();
         (became, state.clone())
     };

@@ -61,7 +61,8 @@ fn round(
     here: &Here,
     client: &ClientOptions,
     logs: &Path,
-    (number, session): (u32, &str),
+    number: u32,
+    session: &str,
 ) -> ClientRound {
     ClientRound {
         session_id: Some(session.to_owned()),
@@ -139,8 +140,7 @@ type BuildEnd = RunEnd<Infallible>;
 
 impl<'a> Builder<'a> {
     pub(crate) fn new(order: BuildOrder<'a>, interrupts: &'a Interrupts) -> Result<Builder<'a>> {
-        let here = (order.here, Some(order.file));
-        let runner = ClientRunner::one(here, interrupts, order.command)?;
+        let runner = ClientRunner::one(order.here, Some(order.file), interrupts, order.command)?;
         let plan = engine::last_state(order.here, order.file)?.plan_file;
         let left = LeftForGit::begin(&order.here.root, order.file.folder(), order.was_killed)?;
         Ok(Builder {
@@ -359,8 +359,8 @@ impl<'a> Owner<'a> for Builder<'a> {
         match self.begin(&session)? {
             Err(end) => self.runner.stop(end),
             Ok(Begun { label, prompt }) => {
-                let which = (self.number, session.as_str());
-                let round = round(self.runner.here, self.order.client, &self.order.logs, which);
+                let BuildOrder { client, logs, .. } = &self.order;
+                let round = round(self.runner.here, client, logs, self.number, &session);
                 let round = ClientRound { label: label.clone(), prompt, ..round };
                 let alone = held_by_client(self.order.file);
                 let order = RoundOrder::new(round, &self.order.client.policy(), &alone);
@@ -370,7 +370,7 @@ impl<'a> Owner<'a> for Builder<'a> {
                     0 => String::new(),
                     most => format!("of {most}"),
                 };
-                let started = self.runner.start(&session, (&label, &of), &order);
+                let started = self.runner.start(&session, &label, &of, &order);
                 started.inspect_err(|_| self.could_not_start(&session))?;
                 let task = rules::task_of_round(&state);
                 let members = json!({"round": self.number, "session": session, "task": task});
@@ -432,7 +432,7 @@ impl<'a> Owner<'a> for Builder<'a> {
             false if !ended.finished.is_empty() => Colour::Green,
             false => Colour::Yellow,
         };
-        self.runner.show_end_in(Some(colour), (session, &became), &noted, &came);
+        self.runner.show_end_in(Some(colour), session, &became, &noted, &came);
         self.report(session, &ended, &came)?;
         self.show()?;
         let is_client = came.session_id.as_deref() == Some(session);

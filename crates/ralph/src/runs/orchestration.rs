@@ -66,7 +66,7 @@ pub(crate) fn all(plan: &OrchestrationRun<'_>, interrupts: &Interrupts) -> Resul
     let watched = [plan.file.folder(), &inputs];
     engine::run(DriveState {
         plan,
-        runner: ClientRunner::many((&plan.place.here, &plan.file), interrupts, words, &watched)?,
+        runner: ClientRunner::many(&plan.place.here, &plan.file, interrupts, words, &watched)?,
         at_work: BTreeMap::new(),
         number: 0,
         until: None,
@@ -239,7 +239,7 @@ impl DriveState<'_> {
         if !waits_for.is_empty() && waits_for != self.waits_for {
             self.runner.screen.tell(&waits_for);
             let plan = self.plan;
-            note(&plan.place.here, &plan.file, state, ("session run", "waits"), &waits_for);
+            note(&plan.place.here, &plan.file, state, "session run", "waits", &waits_for);
         }
         self.waits_for = waits_for;
     }

@@ -62,7 +62,7 @@ pub(crate) fn all(plan: &ParallelRun<'_>, interrupts: &Interrupts) -> Result<Exi
     let watched = [plan.file.folder()];
     engine::run(ParallelState {
         plan,
-        runner: ClientRunner::many((plan.here, plan.file), interrupts, words, &watched)?,
+        runner: ClientRunner::many(plan.here, plan.file, interrupts, words, &watched)?,
         at_work: BTreeMap::new(),
         number: 0,
         can_merge: true,
@@ -184,7 +184,7 @@ impl ParallelState<'_> {
             Err(error) => format!("{error:#}"),
         };
         let Some(state) = self.runner.look()? else { return Ok(()) };
-        note(self.plan.here, self.plan.file, &state, ("parallel run", "merged"), &said);
+        note(self.plan.here, self.plan.file, &state, "parallel run", "merged", &said);
         if due(&state) == tasks {
             self.can_merge = false;
             let why = format!("could not merge {}: {said}", tasks.join(", "));

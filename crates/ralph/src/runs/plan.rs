@@ -77,7 +77,7 @@ impl<'a> Owner<'a> for PlanRounds<'a> {
         let label = round.label.clone();
         let alone = self.plan.logs.join("round");
         let order = RoundOrder::new(round, &self.plan.client.policy(), &alone);
-        self.runner.start(&label, (&label, ""), &order).map(|()| Then::Again)
+        self.runner.start(&label, &label, "", &order).map(|()| Then::Again)
     }
 
     fn limited(&mut self, until: Timestamp) {
@@ -112,7 +112,7 @@ impl<'a> Owner<'a> for PlanRounds<'a> {
 impl Planner<'_> {
     pub(crate) fn all(&self) -> Result<Exit> {
         let interrupts = Interrupts::catch()?;
-        let runner = ClientRunner::one((self.here, None), &interrupts, "plan")?;
+        let runner = ClientRunner::one(self.here, None, &interrupts, "plan")?;
         let mut run = PlanRounds {
             plan: self,
             runner,

@@ -112,7 +112,7 @@ impl<'a> Owner<'a> for Driver<'a> {
                 let alone = held_by_client(self.file);
                 let order = RoundOrder::new(round, &self.client.policy(), &alone);
                 self.before = before;
-                self.runner.start(&session, (&label, ""), &order)?;
+                self.runner.start(&session, &label, "", &order)?;
                 return Ok(Then::Again);
             }
             None | Some((DueRound::Over, _)) => RunEnd::Over,

@@ -88,7 +88,7 @@ impl Refiner<'_> {
             }
         };
         let policy = self.client.policy();
-        engine::round(self.here, (round, &alone), interrupts, &policy, &limited)
+        engine::round(self.here, round, &alone, interrupts, &policy, &limited)
     }
 
     /// The round, ready for the client.
@@ -102,8 +102,10 @@ impl Refiner<'_> {
             prompt: prompt(
                 &self.template,
                 &self.name,
-                (&self.artefact, Tracker::how_headless),
-                (iteration, most),
+                &self.artefact,
+                Tracker::how_headless,
+                iteration,
+                most,
             )?,
             session_id: Some(random::uuid()),
             extra_args,
@@ -300,8 +302,10 @@ pub(crate) fn template(root: &Path, artefact: &Artefact) -> Result<Template> {
 pub(crate) fn prompt(
     template: &Template,
     name: &str,
-    (artefact, how): (&Artefact, fn(Tracker) -> &'static str),
-    (iteration, most): (u32, u32),
+    artefact: &Artefact,
+    how: fn(Tracker) -> &'static str,
+    iteration: u32,
+    most: u32,
 ) -> Result<String> {
     let (round, most) = (iteration.to_string(), most.to_string());
     let own = match artefact {

@@ -68,7 +68,8 @@ pub(crate) fn lenses_of(root: &Path) -> Vec<ReviewLens> {
 
 /// Reviews what the loop changed, and records the round.
 pub(crate) fn round(
-    (here, file): (&Here, &LoopFile),
+    here: &Here,
+    file: &LoopFile,
     client: &ClientOptions,
     number: u32,
     interrupts: &Interrupts,
@@ -98,7 +99,7 @@ pub(crate) fn round(
     rules::sort(&mut reviewed.findings, &still, &texts);
     reviewed.findings.extend(rules::speaking(&still, &texts));
     reviewed.changed = during.into_iter().take(MOST_CHANGED).collect();
-    let recorded = record((here, file), reviewed)?;
+    let recorded = record(here, file, reviewed)?;
     Ok(match limit {
         Some(_) => Reviewed::Spent(recorded.into_text()),
         None => recorded,
@@ -191,12 +192,12 @@ fn left_out(lens: &ReviewLens, n: usize) -> Option<String> {
 }
 
 /// Writes the round to the state, and describes it.
-fn record((here, file): (&Here, &LoopFile), reviewed: ReviewRound) -> Result<Reviewed> {
+fn record(here: &Here, file: &LoopFile, reviewed: ReviewRound) -> Result<Reviewed> {
     let updated = file.update(|state| (steps::record(state, reviewed), state.clone()));
     let (n_tasks, state) = updated.map_err(bad_state)?.context("the loop is gone")?;
     let told = told(&state, n_tasks);
     let details = state.reviews.last().map(|round| json!(round)).unwrap_or_default();
-    note_seen(here, file, &state, ("review", "reviewed"), (&told, details));
+    note_seen(here, file, &state, "review", "reviewed", &told, details);
     if let Some(round) = state.reviews.last() {
         let (number, what) = (round.round, counts(round, n_tasks));
         notice::call(file, &state, &NoticeEvent::Reviewed { number, what });

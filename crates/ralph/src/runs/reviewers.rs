@@ -238,7 +238,7 @@ impl Reviewers<'_> {
         let alone = cost::lock_of(self.file, number);
         let round = RoundOrder::new(round, &Policy::default(), &alone);
         self.begun.insert(order.name.clone(), started);
-        self.runner.start(&order.name, (&label, ""), &round)
+        self.runner.start(&order.name, &label, "", &round)
     }
 
     /// Answers for those that have not begun.

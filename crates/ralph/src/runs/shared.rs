@@ -82,7 +82,7 @@ pub(crate) fn take_part(order: &SharedOrder<'_>, interrupts: &Interrupts) -> Res
     let watched = [order.file.folder()];
     engine::run(SharedRun {
         order,
-        runner: ClientRunner::many((order.here, order.file), interrupts, words, &watched)?,
+        runner: ClientRunner::many(order.here, order.file, interrupts, words, &watched)?,
         machine: order.place.machine()?,
         follower: Follower::new(order.place.records()),
         known: None,
@@ -291,7 +291,7 @@ impl SharedRun<'_> {
     fn tell(&self, decision: &str, text: &str) {
         self.runner.screen.tell(&visible(text));
         if let Ok(Some(loaded)) = self.order.file.read() {
-            note(self.order.here, self.order.file, &loaded.state, (COMMAND, decision), text);
+            note(self.order.here, self.order.file, &loaded.state, COMMAND, decision, text);
         }
     }
 

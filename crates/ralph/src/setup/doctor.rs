@@ -323,7 +323,7 @@ fn pause(file: &LoopFile) -> Result<String> {
     let Some(state) = paused.context("the loop no longer exists")? else {
         bail!("the loop is running again or paused; not changed");
     };
-    note(&here, file, &state, ("doctor", "paused"), "its client went away");
+    note(&here, file, &state, "doctor", "paused", "its client went away");
     Ok(format!("loop {} is paused at {}", state.loop_id, state.position()))
 }
 

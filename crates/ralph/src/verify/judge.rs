@@ -67,7 +67,7 @@ pub(super) fn judge(
         .collect();
     for (criterion, answer) in due.into_iter().zip(answers) {
         work.trees.remember(&criterion.paths)?;
-        let receipt = receipt(work, &criterion, answer, (&before, began), &speaking.concat())?;
+        let receipt = receipt(work, &criterion, answer, &before, began, &speaking.concat())?;
         record(work, criterion, receipt, watcher)?;
     }
     // What a hook starts in a round ends with its client; the driver calls the user then.
@@ -235,7 +235,8 @@ fn receipt(
     work: &VerifyWork<'_>,
     criterion: &Criterion,
     answered: ReviewerAnswer,
-    (before, began): (&Listing, Timestamp),
+    before: &Listing,
+    began: Timestamp,
     speaking: &str,
 ) -> Result<Receipt> {
     let paths = &criterion.paths;

@@ -82,9 +82,7 @@ pub fn may_write(
             refuse(format!("`{place}` is a snapshot and must not change; write `plan.md`"))
         }
         OrchestrationFile::Task(id) if target.exists => replaced_task(mode, id, target),
-        OrchestrationFile::Report { task, attempt } => {
-            report(mode, of_task, (task, attempt), target)
-        }
+        OrchestrationFile::Report { task, attempt } => report(mode, of_task, task, attempt, target),
         _ => Ok(()),
     }
 }
@@ -109,7 +107,8 @@ fn replaced_task(mode: Mode, id: &str, target: WriteTarget) -> Result<(), RuleRe
 fn report(
     mode: Mode,
     of_task: &str,
-    (task, attempt): (&str, u32),
+    task: &str,
+    attempt: u32,
     target: WriteTarget,
 ) -> Result<(), RuleRefusal> {
     if mode != Mode::SessionReview && of_task != task {

@@ -162,7 +162,7 @@ pub fn branch_folders(loop_id: &str) -> [String; 3] {
 
 /// Names for a worker's worktree and branch. Older ones of the same loop and task may still exist,
 /// so the attempt, counted from 1, makes the names unique.
-pub fn names((loop_id, branches): (&str, &str), task: &str, attempt: u32) -> (String, String) {
+pub fn names(loop_id: &str, branches: &str, task: &str, attempt: u32) -> (String, String) {
     let (loop_id, task) = (safe(loop_id), safe(task));
     let short = loop_id.rsplit('-').next().filter(|part| !part.is_empty()).unwrap_or(&loop_id);
     let again = if attempt > 1 { format!("-{attempt}") } else { String::new() };
@@ -332,7 +332,7 @@ mod tests {
         const LOOP: &str = "20260131-235959-1f3a";
         let [branches, others @ ..] = branch_folders(LOOP);
         assert_eq!(others, [format!("ralph/workers-{LOOP}"), format!("ralph-{LOOP}")]);
-        let named = |task: &str, attempt| names((LOOP, &branches), task, attempt);
+        let named = |task: &str, attempt| names(LOOP, &branches, task, attempt);
         let (folder, branch) = named("T-1", 1);
         assert_eq!(folder, "ralph-1f3a-T-1");
         assert_eq!(branch, "ralph/20260131-235959-1f3a/T-1");

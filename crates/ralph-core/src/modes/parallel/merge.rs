@@ -158,7 +158,8 @@ pub fn turned_red(
 pub fn record(
     state: &mut LoopState,
     call: &str,
-    (commit, head): (&str, &str),
+    commit: &str,
+    head: &str,
     outcome: &MergeOutcome,
 ) -> Option<String> {
     let worker = state.workers.iter_mut().find(|worker| worker.call == call)?;
@@ -268,19 +269,19 @@ mod tests {
     fn work_that_is_kept_out_leaves_its_task_to_the_next_worker() {
         let mut state = done(&[("T-1", &[], &[]), ("T-2", &[], &[])], &["T-1", "T-2"]);
         let conflict = MergeOutcome::Conflict { files: vec!["a.rs".to_owned()] };
-        let said = record(&mut state, "call-T-1", ("c1", "h"), &conflict).unwrap();
+        let said = record(&mut state, "call-T-1", "c1", "h", &conflict).unwrap();
         assert!(said.starts_with("T-1 is ready again") && said.contains("`a.rs`"), "{said}");
         assert_eq!(state.task_graph[0].status, TaskStatus::Pending);
         assert!(state.workers[0].kept_out.contains("`a.rs`"));
         let merged = MergeOutcome::Merged { merge: "m".to_owned() };
-        assert_eq!(record(&mut state, "call-T-2", ("c2", "h"), &merged), None);
+        assert_eq!(record(&mut state, "call-T-2", "c2", "h", &merged), None);
         assert_eq!(
             (state.workers[1].merged.as_str(), state.workers[1].commit.as_str()),
             ("m", "c2")
         );
         assert_eq!(state.task_graph[1].status, TaskStatus::Done);
         let before = state.clone();
-        assert_eq!(record(&mut state, "call-T-2", ("c2", "h"), &conflict), None);
+        assert_eq!(record(&mut state, "call-T-2", "c2", "h", &conflict), None);
         assert_eq!(state, before, "what was said is not unsaid");
     }
 
@@ -289,7 +290,7 @@ mod tests {
         let mut state = done(&[("T-1", &[], &[])], &["T-1"]);
         state.task_graph[0].status = TaskStatus::InProgress;
         let unusable = MergeOutcome::Unusable { why: "gone".to_owned() };
-        assert_eq!(record(&mut state, "call-T-1", ("", "h"), &unusable), None);
+        assert_eq!(record(&mut state, "call-T-1", "", "h", &unusable), None);
         assert_eq!(state.task_graph[0].status, TaskStatus::InProgress);
     }
 

@@ -50,7 +50,7 @@ pub(super) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     let sessions = OrchestrationStore::of(&asked.project_root, asked.home)?;
     let now = clock::now();
     if let Some((file, state)) = own(asked.home, asked.session_id)? {
-        return go_on_with_own(asked, &wanted, (&file, &state), now);
+        return go_on_with_own(asked, &wanted, &file, &state, now);
     }
     let (id, task) = match choose(asked, &sessions, wanted, now)? {
         Ok(found) => found,
@@ -158,7 +158,8 @@ fn no_such(sessions: &OrchestrationStore, id: &OrchestrationId) -> String {
 fn go_on_with_own(
     asked: &StartRequest<'_>,
     wanted: &OrchestrationChoice,
-    (file, state): (&LoopFile, &LoopState),
+    file: &LoopFile,
+    state: &LoopState,
     now: Timestamp,
 ) -> Result<StartOutcome> {
     if start::answered(state, asked.prompt_id) {
@@ -215,7 +216,7 @@ fn take_up(
             let why = "another session continued it".to_owned();
             state.lineage.push(Former { session_id: state.session_id.clone(), until: now, why });
         }
-        run(state, (asked.session_id, asked.prompt_id), asked.via, now);
+        run(state, asked.session_id, asked.prompt_id, asked.via, now);
         Some(state.clone())
     })?;
     let Some(state) = updated.flatten() else {
@@ -251,7 +252,7 @@ fn create(
     state.mode = OrchestrationState { id: id.to_string(), ..OrchestrationState::default() }.into();
     state.baseline_pending = wants_baseline(&state, options);
     pinned::freeze(&mut state, now);
-    run(&mut state, (asked.session_id, asked.prompt_id), asked.via, now);
+    run(&mut state, asked.session_id, asked.prompt_id, asked.via, now);
     let file = lifecycle::create(asked.home, &mut state)?;
     note_start(&file, asked);
     Ok(StartOutcome::Started(state, Vec::new()))

@@ -78,7 +78,7 @@ fn go_on(
             return None;
         }
         ralplan::take_up(state, now);
-        run(state, (asked.session_id, asked.prompt_id), asked.via, now);
+        run(state, asked.session_id, asked.prompt_id, asked.via, now);
         Some(state.clone())
     })?;
     Ok(match updated.flatten() {
@@ -154,6 +154,6 @@ fn new(
     let mut state =
         start::new_loop(&plan.task, &asked.request.options, |state| settings.apply(state), facts);
     state.mode = plan.into();
-    run(&mut state, (asked.session_id, asked.prompt_id), asked.via, now);
+    run(&mut state, asked.session_id, asked.prompt_id, asked.via, now);
     Ok((state, problems))
 }

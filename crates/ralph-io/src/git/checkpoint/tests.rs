@@ -17,7 +17,7 @@ fn take(root: &Path, loop_id: &str, about: &str, now: Timestamp) -> Result<Check
 /// Removes old checkpoints of [`LOOP`] and of others.
 fn prune_all(at: &Sandbox, keep: usize, oldest: Duration) -> usize {
     let all = list(&at.root(), None).unwrap();
-    prune(&at.root(), LOOP, all, (keep, oldest), clock::now()).unwrap()
+    prune(&at.root(), LOOP, all, keep, oldest, clock::now()).unwrap()
 }
 
 #[track_caller]

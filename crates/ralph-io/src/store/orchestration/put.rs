@@ -17,7 +17,8 @@ impl OrchestrationStore {
     pub fn send(
         &self,
         id: &OrchestrationId,
-        (word, text): (SignalKeyword, &str),
+        word: SignalKeyword,
+        text: &str,
         at: Timestamp,
     ) -> Result<Option<String>> {
         let content = match text.trim() {

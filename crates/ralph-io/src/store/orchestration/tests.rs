@@ -71,7 +71,7 @@ fn files_and_signals_change_together_and_keep_their_modes() {
     let sessions = laid_out(&at);
     let path = at.path(&format!("project/{AT}/progress.md"));
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-    sessions.send(&id(), (SignalKeyword::Info, "hear me"), now()).unwrap().unwrap();
+    sessions.send(&id(), SignalKeyword::Info, "hear me", now()).unwrap().unwrap();
     let changed = sessions.update(&id(), changes).unwrap().unwrap();
     assert_eq!(changed.before.signals[0].text, "hear me");
     assert_eq!(sessions.read(&id()).unwrap().unwrap(), {
@@ -90,7 +90,7 @@ fn a_writer_that_was_killed_at_any_point_is_finished_and_seen_as_finished() {
     for done in 0..=3 {
         let at = Sandbox::folder();
         let sessions = laid_out(&at);
-        sessions.send(&id(), (SignalKeyword::Info, "hear me"), now()).unwrap().unwrap();
+        sessions.send(&id(), SignalKeyword::Info, "hear me", now()).unwrap().unwrap();
         let before = sessions.read(&id()).unwrap().unwrap();
         let (after, ()) = changes(&before).unwrap();
         let pending = Pending::of(&before, &after);
@@ -195,7 +195,7 @@ fn signals_of_one_moment_are_heard_in_their_order_and_feedback_is_never_laid_ove
         (SignalKeyword::Pause, ""),
         (SignalKeyword::Stop, "enough"),
     ] {
-        sessions.send(&id(), (word, text), now()).unwrap().unwrap();
+        sessions.send(&id(), word, text, now()).unwrap().unwrap();
     }
     let signals = sessions.read(&id()).unwrap().unwrap().signals;
     let said: Vec<_> = signals.iter().map(|one| (one.word, one.text.as_str())).collect();
@@ -215,7 +215,8 @@ fn signals_of_one_moment_are_heard_in_their_order_and_feedback_is_never_laid_ove
         sessions
             .send(
                 &OrchestrationId::parse("260131-120009").unwrap(),
-                (SignalKeyword::Info, "x"),
+                SignalKeyword::Info,
+                "x",
                 now()
             )
             .unwrap(),

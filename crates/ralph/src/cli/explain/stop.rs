@@ -5,7 +5,7 @@ use ralph_core::evidence::completion_feedback;
 use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt::{Proof, ReceiptStatus};
 use ralph_core::modes::ralplan::position;
-use ralph_core::state::{LoopState, RalplanState, RefineState, Signal};
+use ralph_core::state::{LoopState, RefineState, Signal};
 use ralph_core::stop::{StopInputs, StopRecord};
 use ralph_core::text::plural::{noun, rounded, tokens};
 use ralph_core::text::token::CompletionRequest;
@@ -14,81 +14,48 @@ use ralph_io::store::journal::JournalEntry;
 /// Characters of the model's last message that are shown.
 const MESSAGE: usize = 160;
 
-/// Tells what was decided, why, and from which inputs.
+/// Tells what was decided, why, and from which inputs. A planning and a refinement request no completion
+/// and prove nothing, so only their progress is shown.
 pub(super) fn tell(entry: &JournalEntry, record: &StopRecord) -> ExplainedDecision {
     let (what, because) = verdict(entry, record);
     let goes_on = record.outcome.verdict == "go on";
-    if let Some(plan) = record.before.ralplan() {
-        return of_a_planning(entry, record, plan, (what, because));
-    }
-    if let Some(refining) = record.before.refining() {
-        return of_a_refinement(entry, record, refining, (what, because));
-    }
-    ExplainedDecision {
-        what: format!("{what} at {}", entry.position),
-        rows: vec![
+    let unless_over = |why: &str| if goes_on { why.to_owned() } else { because.clone() };
+    let mut rows = if let Some(plan) = record.before.ralplan() {
+        let planning = format!("{}, plan {}", words(plan.phase.as_str()), position(plan));
+        vec![("because", unless_over("the planning is not over")), ("planning", planning)]
+    } else if let Some(refining) = record.before.refining() {
+        vec![
+            ("because", unless_over("the refinement is not over")),
+            ("refining", refinement(record, refining)),
+        ]
+    } else {
+        vec![
             ("because", because),
             ("request", request(&record.before, &record.seen)),
             ("criteria", criteria(record)),
             ("progress", progress(record)),
-            ("workers", workers(&record.seen)),
-            ("budgets", budgets(&record.before, &record.seen)),
-            ("said", message(entry)),
-            ("told", if goes_on { entry.why.clone() } else { String::new() }),
-        ],
-    }
+        ]
+    };
+    rows.extend([
+        ("workers", workers(&record.seen)),
+        ("budgets", budgets(&record.before, &record.seen)),
+        ("said", message(entry)),
+        ("told", if goes_on { entry.why.clone() } else { String::new() }),
+    ]);
+    ExplainedDecision { what: format!("{what} at {}", entry.position), rows }
 }
 
-/// A planning requests no completion and proves nothing, so only its progress is shown.
-fn of_a_planning(
-    entry: &JournalEntry,
-    record: &StopRecord,
-    plan: &RalplanState,
-    (what, because): (String, String),
-) -> ExplainedDecision {
-    let goes_on = record.outcome.verdict == "go on";
-    ExplainedDecision {
-        what: format!("{what} at {}", entry.position),
-        rows: vec![
-            ("because", if goes_on { "the planning is not over".to_owned() } else { because }),
-            ("planning", format!("{}, plan {}", words(plan.phase.as_str()), position(plan))),
-            ("workers", workers(&record.seen)),
-            ("budgets", budgets(&record.before, &record.seen)),
-            ("said", message(entry)),
-            ("told", if goes_on { entry.why.clone() } else { String::new() }),
-        ],
-    }
-}
-
-/// Like a planning, a refinement requests no completion and proves nothing.
-fn of_a_refinement(
-    entry: &JournalEntry,
-    record: &StopRecord,
-    refining: &RefineState,
-    (what, because): (String, String),
-) -> ExplainedDecision {
-    let goes_on = record.outcome.verdict == "go on";
+fn refinement(record: &StopRecord, refining: &RefineState) -> String {
     let open = match refining.open {
         0 => "no round is open".to_owned(),
         round => format!("round {round} is open"),
     };
-    let stands = format!(
+    format!(
         "`{}`, rounds done: {}, {open}, agents called: {}",
         refining.name,
         record.before.position(),
         refining.calls.len()
-    );
-    ExplainedDecision {
-        what: format!("{what} at {}", entry.position),
-        rows: vec![
-            ("because", if goes_on { "the refinement is not over".to_owned() } else { because }),
-            ("refining", stands),
-            ("workers", workers(&record.seen)),
-            ("budgets", budgets(&record.before, &record.seen)),
-            ("said", message(entry)),
-            ("told", if goes_on { entry.why.clone() } else { String::new() }),
-        ],
-    }
+    )
 }
 
 fn verdict(entry: &JournalEntry, record: &StopRecord) -> (String, String) {

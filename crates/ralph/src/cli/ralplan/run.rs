@@ -66,7 +66,7 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     )));
     let prefix = prefix(Path::new(&state.project_root));
     let file = &found.file;
-    let runner = ClientRunner::one((here, Some(file)), &interrupts, "ralplan run")?;
+    let runner = ClientRunner::one(here, Some(file), &interrupts, "ralplan run")?;
     let client = &args.client;
     engine::run(Driver { runner, client, file, logs, prefix, number: 0, before: state })
 }
@@ -110,7 +110,7 @@ fn begin(here: &Here, args: &Args) -> Result<FoundLoop> {
         }
     };
     let found = FoundLoop::of(here, &state.loop_id)?;
-    note(here, &found.file, &found.state, ("ralplan run", "started"), STARTED);
+    note(here, &found.file, &found.state, "ralplan run", "started", STARTED);
     Ok(found)
 }
 
@@ -158,7 +158,7 @@ fn take_up(here: &Here, found: &FoundLoop, args: &Args) -> Result<LoopState> {
         state.clone()
     });
     let state = taken.map_err(bad_state)?.context("the planning is gone")?;
-    note(here, &found.file, &state, ("ralplan run", "continued"), STARTED);
+    note(here, &found.file, &state, "ralplan run", "continued", STARTED);
     Ok(state)
 }
 

@@ -97,7 +97,7 @@ pub(super) fn enter(here: &Here, name: &str, stands: &Refinement) -> Result<Opti
         refine::RefineStart::Refused(why) => return Err(refused(Exit::No, visible(&why))),
         refine::RefineStart::Own(file, state) => (file, state),
         refine::RefineStart::Made(file, state) => {
-            note(here, &file, &state, ("refine begin", "started"), "a conversation refines");
+            note(here, &file, &state, "refine begin", "started", "a conversation refines");
             let left = MOST_IN_FOREGROUND.saturating_sub(in_session::made(&state));
             screen::tell(&visible(&format!(
                 "loop {} refines {what} in this conversation: at most {}; Esc pauses it, /ralph-cancel ends it",
@@ -208,7 +208,7 @@ fn end(
 ) -> Result<()> {
     let ended = refine::end(&here.home, file, kind, detail, stands.iterations_completed)?;
     if let Some((state, away)) = ended {
-        note(here, &away, &state, ("refine", "ended"), &format!("{kind}: {detail}"));
+        note(here, &away, &state, "refine", "ended", &format!("{kind}: {detail}"));
     }
     Ok(())
 }
@@ -218,7 +218,7 @@ pub(super) fn cancel(here: &Here, name: &str) -> Result<()> {
     let Some(found) = live(here, name) else { return Ok(()) };
     let ended = cancel::end_loop(&here.home, &found.file, "by `ralph refine kill`", false)?;
     if let Some((state, away)) = ended {
-        note(here, &away, &state, ("refine kill", "ended"), "a person ended the refinement");
+        note(here, &away, &state, "refine kill", "ended", "a person ended the refinement");
     }
     Ok(())
 }

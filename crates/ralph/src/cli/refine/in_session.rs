@@ -103,7 +103,7 @@ pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
     artefact.lay_out(&before, iteration)?;
     conversation::follow(here, &name, &stands)?;
     let most = stands.settings.max_iterations;
-    let prompt = of_round(&template, &name, (&artefact, Tracker::how), (iteration, most))?;
+    let prompt = of_round(&template, &name, &artefact, Tracker::how, iteration, most)?;
     let (session, word) = (visible(&name), session::word(&name));
     screen::print(&visible_lines(&format!(
         "Round {iteration} of {most} of `{session}` is open. Call the Agent tool once: subagent_type \

@@ -301,11 +301,11 @@ impl Subject {
             None => None,
         };
         let mode = if plan_file.is_some() { Mode::Plan } else { Mode::Beads };
-        let what = (&mode, plan_file.as_ref().map_or("", |(name, _)| name.as_str()));
+        let plan = plan_file.as_ref().map_or("", |(name, _)| name.as_str());
         let name = self
             .name
             .clone()
-            .unwrap_or_else(|| session::unnamed(place, &document, what, max_iterations));
+            .unwrap_or_else(|| session::unnamed(place, &document, &mode, plan, max_iterations));
         let artefact = match plan_file {
             Some((_, path)) => Artefact::Plan(PlanFile::find(place, &name, path)?),
             None => Artefact::tasks(here)?,

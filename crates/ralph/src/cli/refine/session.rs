@@ -83,7 +83,8 @@ pub(super) fn sound(name: &str) -> Result<()> {
 pub(super) fn unnamed(
     place: &RefineStore,
     document: &RefineDocument,
-    (mode, plan_file): (&Mode, &str),
+    mode: &Mode,
+    plan_file: &str,
     max_iterations: Option<u32>,
 ) -> String {
     let from = if *mode == Mode::Plan { std::path::Path::new(plan_file) } else { place.root() };

@@ -63,7 +63,7 @@ pub(super) fn signal(place: &OrchestrationContext, args: &SignalArgs) -> Result<
         ));
     }
     let id = place.find(args.which.id.as_deref())?;
-    let sent = place.sessions.send(&id, (word, &text), place.here.now).map_err(bad_state)?;
+    let sent = place.sessions.send(&id, word, &text, place.here.now).map_err(bad_state)?;
     sent.ok_or_else(|| missing(&id))?;
     let when = match word {
         SignalKeyword::Pause => "nothing new is begun until something else is said",

@@ -155,7 +155,7 @@ fn update(here: &Here, found: FoundLoop, lines: &[TaskLine]) -> Updated {
     let (state, diff) =
         changed.ok_or_else(|| refused(Exit::No, "the loop has just ended; nothing was changed"))?;
     if !diff.is_empty() {
-        note(here, &file, &state, ("task sync", "changed"), &diff.describe());
+        note(here, &file, &state, "task sync", "changed", &diff.describe());
     }
     Ok(Ok(SyncResult { state, diff, is_new: false }))
 }
@@ -171,7 +171,7 @@ fn begin(here: &Here, which: &LoopArgs, lines: &[TaskLine]) -> Updated {
         Err(problems) => return Ok(Err(problems)),
     };
     let file = lifecycle::create(&here.home, &mut done.state)?;
-    note(here, &file, &done.state, ("task sync", "planned"), &done.diff.describe());
+    note(here, &file, &done.state, "task sync", "planned", &done.diff.describe());
     Ok(Ok(done))
 }
 

@@ -302,7 +302,7 @@ pub(crate) fn take_up(
         state.clone()
     });
     let state = state.map_err(bad_state)?.context("the loop is gone")?;
-    note(here, &found.file, &state, (command, "started"), "a person started it in a terminal");
+    note(here, &found.file, &state, command, "started", "a person started it in a terminal");
     Ok(state)
 }
 
@@ -340,7 +340,8 @@ const SETS_ONE: &str = "`--ac 'DESCRIPTION=COMMAND'` sets a criterion";
 /// Prints the command of the first round, and changes nothing.
 pub(crate) fn show_first(
     here: &Here,
-    (file, state): (Option<&LoopFile>, &LoopState),
+    file: Option<&LoopFile>,
+    state: &LoopState,
     how: &RunOptions,
     command: &str,
 ) -> Result<()> {
@@ -354,5 +355,5 @@ pub(crate) fn show_first(
         Some(file) => prompt(file, &state),
         None => rules::prompt::of_round(&state, &[], &[], now),
     };
-    options::show(&ClientRound { prompt, ..round(here, client, &logs, (1, "ID")) })
+    options::show(&ClientRound { prompt, ..round(here, client, &logs, 1, "ID") })
 }

@@ -136,7 +136,7 @@ impl Builder<'_> {
         }
         if !lines.is_empty() {
             let told = bounded(&lines.join(" "), TOLD);
-            note(here, file, &state, (self.runner.words.command, "criteria run"), &told);
+            note(here, file, &state, self.runner.words.command, "criteria run", &told);
         }
         Ok(())
     }
@@ -167,8 +167,9 @@ impl Builder<'_> {
         let is_last = self.order.rounds > 0 && self.number >= self.order.rounds;
         let judge = |state: &LoopState, refused: &Refused| self.judge(state, refused);
         let question = self.left.look()?.question;
-        let at = (is_first, is_last, question.as_deref());
-        let (settlement, state) = settled(self.order.file, &proof, at, judge)?;
+        let question = question.as_deref();
+        let file = self.order.file;
+        let (settlement, state) = settled(file, &proof, is_first, is_last, question, judge)?;
         Ok(match settlement {
             Settlement::Over => {
                 engine::put_away(self.runner.here, self.order.file, &state)?;
@@ -200,7 +201,7 @@ impl Builder<'_> {
         let (here, file) = (self.runner.here, self.order.file);
         self.runner.screen.tell(&format!("all criteria hold; review {number} of the changes"));
         let client = self.order.client;
-        let reviewed = review::round((here, file), client, number, self.runner.interrupts)?;
+        let reviewed = review::round(here, file, client, number, self.runner.interrupts)?;
         if let Reviewed::Clean(told) | Reviewed::Tasks(told) | Reviewed::Spent(told) = &reviewed {
             self.runner.screen.tell(told);
             let state = engine::last_state(here, file)?;
@@ -249,8 +250,7 @@ impl Builder<'_> {
         }
         let (tree_after, now) = (self.tree(), clock::now());
         let counted = self.order.file.update(|state| {
-            let trees = (work.as_str(), tree.as_deref(), tree_after.as_deref());
-            rules::count_goal_round(state, trees, now);
+            rules::count_goal_round(state, &work, tree.as_deref(), tree_after.as_deref(), now);
             state.clone()
         });
         let Some(state) = counted.map_err(bad_state)? else { return Ok(String::new()) };
@@ -264,7 +264,9 @@ impl Builder<'_> {
 pub(in crate::runs) fn settled(
     file: &LoopFile,
     proof: &Proof,
-    (is_first, is_last, question): (bool, bool, Option<&str>),
+    is_first: bool,
+    is_last: bool,
+    question: Option<&str>,
     judge: impl Fn(&LoopState, &Refused) -> Option<(bool, String)>,
 ) -> Result<(Settlement, LoopState)> {
     loop {

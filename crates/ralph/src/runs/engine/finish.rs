@@ -44,7 +44,7 @@ pub(crate) fn run<'a, O: LoopOwner<'a>>(mut owner: O) -> Result<Exit> {
         // A hook or a command that ended the loop has noted it.
         if journal::last(file.folder(), LOOKED_AT).iter().all(|entry| entry.decision != "ended") {
             let why = format!("{}: {}", ending.kind, ending.detail);
-            note(runner.here, file, state, (runner.words.command, "ended"), &why);
+            note(runner.here, file, state, runner.words.command, "ended", &why);
         }
         // A hook in a client of this run cannot call the user: its child would end with the client.
         notice::call_at_end_of_run(file, state);
@@ -99,7 +99,7 @@ pub(crate) fn rest<'a, O: LoopOwner<'a>>(
         return owner.over();
     };
     let runner = owner.runner();
-    note(runner.here, file, &state, (runner.words.command, "paused"), why);
+    note(runner.here, file, &state, runner.words.command, "paused", why);
     if !runner.was_asked() {
         notice::call_at_end_of_run(file, &state);
     }

@@ -112,14 +112,15 @@ impl<V> ClientRunner<'_, V> {
     /// Like [`ClientRunner::remove`], and also shows what happened to its work. The journal gets
     /// all of that too.
     pub(crate) fn show_end(&self, name: &str, became: &str, noted: &str, came: &RoundResult) {
-        self.show_end_in(None, (name, became), noted, came);
+        self.show_end_in(None, name, became, noted, came);
     }
 
     /// Like [`ClientRunner::show_end`], in a colour. A client that failed is shown in red.
     pub(crate) fn show_end_in(
         &self,
         colour: Option<Colour>,
-        (name, became): (&str, &str),
+        name: &str,
+        became: &str,
         noted: &str,
         came: &RoundResult,
     ) {
@@ -139,6 +140,6 @@ impl<V> ClientRunner<'_, V> {
             .map(|one| (one.id.clone(), receipt::standing(one, None).as_str().into()))
             .collect();
         seen.insert("tokens".to_owned(), came.tokens.total().into());
-        note_seen(self.here, &file, &loaded.state, (command, ended), (&why, seen.into()));
+        note_seen(self.here, &file, &loaded.state, command, ended, &why, seen.into());
     }
 }

@@ -67,18 +67,20 @@ pub(crate) struct ClientRunner<'a, V> {
 impl<'a, V> ClientRunner<'a, V> {
     /// A run of several clients at once. A change in `places` triggers a new step.
     pub(crate) fn many(
-        (here, file): (&'a Here, &'a LoopFile),
+        here: &'a Here,
+        file: &'a LoopFile,
         interrupts: &'a Interrupts,
         words: Words,
         places: &[&Path],
     ) -> Result<Self> {
-        let runner = Self::begin(here, interrupts, words, (Screen::many(), places))?;
+        let runner = Self::begin(here, interrupts, words, Screen::many(), places)?;
         Ok(ClientRunner { file: Some(file), is_many: true, ..runner })
     }
 
     /// A run of one client after another, with or without a loop.
     pub(crate) fn one(
-        (here, file): (&'a Here, Option<&'a LoopFile>),
+        here: &'a Here,
+        file: Option<&'a LoopFile>,
         interrupts: &'a Interrupts,
         command: &'static str,
     ) -> Result<Self> {
@@ -87,7 +89,7 @@ impl<'a, V> ClientRunner<'a, V> {
         let ended = rules::ENDED;
         let words = Words { command, members: "", ended, failed };
         let folder: Vec<&Path> = file.map(LoopFile::folder).into_iter().collect();
-        let runner = Self::begin(here, interrupts, words, (Screen::one(), &folder))?;
+        let runner = Self::begin(here, interrupts, words, Screen::one(), &folder)?;
         Ok(ClientRunner { file, ..runner })
     }
 
@@ -98,7 +100,7 @@ impl<'a, V> ClientRunner<'a, V> {
         words: Words,
         screen: Screen,
     ) -> Result<Self> {
-        let runner = Self::begin(here, interrupts, words, (screen, &[]))?;
+        let runner = Self::begin(here, interrupts, words, screen, &[])?;
         Ok(ClientRunner { is_many: true, ..runner })
     }
 
@@ -106,7 +108,8 @@ impl<'a, V> ClientRunner<'a, V> {
         here: &'a Here,
         interrupts: &'a Interrupts,
         words: Words,
-        (screen, places): (Screen, &[&Path]),
+        screen: Screen,
+        places: &[&Path],
     ) -> Result<Self> {
         Ok(ClientRunner {
             here,
@@ -135,7 +138,8 @@ impl<'a, V> ClientRunner<'a, V> {
     pub(crate) fn start(
         &mut self,
         name: &str,
-        (label, about): (&str, &str),
+        label: &str,
+        about: &str,
         order: &RoundOrder,
     ) -> Result<()> {
         self.n_rounds += usize::from(!order.is_continued());

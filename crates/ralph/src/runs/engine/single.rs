@@ -20,15 +20,16 @@ pub(crate) const TO_END: Duration = Duration::from_secs(20);
 /// once. `limited` calls the user when the round waits for the usage limit.
 pub(crate) fn round(
     here: &Here,
-    (round, alone): (&ClientRound, &Path),
+    round: &ClientRound,
+    alone: &Path,
     interrupts: &Interrupts,
     policy: &Policy,
     limited: &dyn Fn(Timestamp),
 ) -> Result<RoundResult> {
-    let runner = ClientRunner::one((here, None), interrupts, "")?;
+    let runner = ClientRunner::one(here, None, interrupts, "")?;
     let mut single = Single { runner, limited, came: None };
     let order = RoundOrder::new(round.clone(), policy, alone);
-    single.runner.start("", (&round.label, ""), &order)?;
+    single.runner.start("", &round.label, "", &order)?;
     work(&mut single)?;
     single.came.context("the round ended without a result")
 }

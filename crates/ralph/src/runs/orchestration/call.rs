@@ -116,7 +116,7 @@ impl DriveState<'_> {
         let round = round(&plan.place.here, plan.client, &plan.logs, call, &about)?;
         let alone = plan.place.sessions.call(&plan.id, name);
         let order = RoundOrder::new(round, &plan.client.policy(), &alone);
-        self.runner.start(name, (label, call.agent().name()), &order)
+        self.runner.start(name, label, call.agent().name(), &order)
     }
 
     /// Handles the end of a client: records the outcome of its call, and decides whether others may

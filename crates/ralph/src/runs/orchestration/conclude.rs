@@ -63,7 +63,7 @@ impl<'a> LoopOwner<'a> for DriveState<'a> {
             && let Some(ending) = &state.ending
         {
             let why = format!("{}: {}", ending.kind, ending.detail);
-            note(&plan.place.here, &plan.file, &state, ("session run", "ended"), &why);
+            note(&plan.place.here, &plan.file, &state, "session run", "ended", &why);
             let sessions = &plan.place.sessions;
             orchestration::use_up(sessions, &plan.id, &routed.heard).map_err(bad_state)?;
         }

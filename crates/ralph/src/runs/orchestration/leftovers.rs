@@ -77,7 +77,7 @@ pub(super) fn say_again(
     let waiting = place.read(id)?.signals;
     for (word, text) in signal::parts(told) {
         if !waiting.iter().any(|one| one.word == word && one.text == text) {
-            place.sessions.send(id, (word, &text), at).map_err(bad_state)?;
+            place.sessions.send(id, word, &text, at).map_err(bad_state)?;
         }
     }
     Ok(())

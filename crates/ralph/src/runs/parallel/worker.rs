@@ -51,7 +51,7 @@ impl WorktreeLayout {
         let folders = headless_worker::branch_folders(loop_id);
         let branches = base.branch_folder(&folders)?;
         for attempt in 1..MOST_KEPT {
-            let (folder, branch) = headless_worker::names((loop_id, branches), task, attempt);
+            let (folder, branch) = headless_worker::names(loop_id, branches, task, attempt);
             let worktree = here.root.join(make::FOLDER).join(folder);
             if worktree.symlink_metadata().is_err() && !base.has_branch(&branch)? {
                 return Ok(WorktreeLayout { base, worktree, branch });
@@ -66,7 +66,8 @@ fn round(
     plan: &ParallelRun<'_>,
     place: &WorktreeLayout,
     task: &str,
-    (number, session): (u32, &str),
+    number: u32,
+    session: &str,
 ) -> ClientRound {
     let mut extra_args = local_settings(&plan.here.root, &plan.client.args);
     extra_args.extend(plan.client.args.iter().cloned());
@@ -106,7 +107,7 @@ pub(crate) fn planned(plan: &ParallelRun<'_>, state: &LoopState) -> Result<Vec<C
             let with = Begin { task, session_id: "ID", project_root: "", number, now };
             let below = headless_worker::begin(state, &with).context("the task is gone")?;
             let prompt = build::prompt::of_round(&below, &[], &[], now);
-            Ok(ClientRound { prompt, ..round(plan, &place, task, (number, "ID")) })
+            Ok(ClientRound { prompt, ..round(plan, &place, task, number, "ID") })
         })
         .collect()
 }
@@ -151,12 +152,11 @@ impl ParallelState<'_> {
         let loop_of_worker = below.1.loop_id.clone();
         file.update(|state| parallel::launched(state, id, &loop_of_worker))?;
         let prompt = crate::runs::build::prompt(&below.0, &below.1);
-        let round =
-            ClientRound { prompt, ..round(self.plan, &place, task, (self.number, &session)) };
+        let round = ClientRound { prompt, ..round(self.plan, &place, task, self.number, &session) };
         let alone = super::leftovers::held_by_client(&below.0);
         let order = RoundOrder::new(round, &self.plan.client.policy(), &alone);
         let name = state.task_graph.iter().find(|one| one.id == task);
-        self.runner.start(id, (task, name.map_or("", |task| task.name.as_str())), &order)?;
+        self.runner.start(id, task, name.map_or("", |task| task.name.as_str()), &order)?;
         self.at_work.insert(id.to_owned(), AtWork { task: task.to_owned(), below: loop_of_worker });
         Ok(())
     }

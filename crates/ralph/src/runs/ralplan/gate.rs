@@ -59,7 +59,7 @@ pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<GateO
             person::forget_what_was_typed();
             screen::tell(&screen::visible_lines(&told::plan(&state)));
             ask(asks, ASKS)?;
-            note(here, driver.file, &state, ("ralplan run", "asks"), &told::what(&state));
+            note(here, driver.file, &state, "ralplan run", "asks", &told::what(&state));
             shown = true;
             // Planning takes long, and the user may have left.
             notice::call(driver.file, &state, &NoticeEvent::Awaits);
@@ -117,7 +117,7 @@ pub(crate) fn take(
     let decided = ralplan::decide(&here.home, &found.file, said, entry).map_err(bad_state)?;
     let (decision, why) = decided.describe();
     let file = decided.file().unwrap_or(&found.file);
-    note(here, file, &found.state, (&command, decision), &why);
+    note(here, file, &found.state, &command, decision, &why);
     Ok(decided)
 }
 

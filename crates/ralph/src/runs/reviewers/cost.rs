@@ -48,7 +48,10 @@ pub(super) fn count_lost(home: &Home, file: &LoopFile) -> Result<()> {
         }
         engine::wait_for_earlier(&place)?;
     }
-    lost.iter().try_for_each(|one| count(home, file, one, used(Path::new(&one.log))))
+    lost.iter().try_for_each(|one| {
+        let (tokens, cost) = used(Path::new(&one.log));
+        count(home, file, one, tokens, cost)
+    })
 }
 
 /// Notes the reviewers that are about to start.
@@ -69,15 +72,17 @@ pub(super) fn count_gone(
     came: &RoundResult,
 ) -> Result<()> {
     let is_known = came.tokens.total() > 0 || came.cost > 0.0;
-    let used = if is_known { (came.tokens, came.cost) } else { used(Path::new(&one.log)) };
-    count(home, file, one, used)
+    let (tokens, cost) =
+        if is_known { (came.tokens, came.cost) } else { used(Path::new(&one.log)) };
+    count(home, file, one, tokens, cost)
 }
 
 fn count(
     home: &Home,
     file: &LoopFile,
     one: &StartedReviewer,
-    (tokens, cost): (Tokens, f64),
+    tokens: Tokens,
+    cost: f64,
 ) -> Result<()> {
     change(home, file, |state| state.count_reviewer(&one.session_id, tokens, cost))
 }

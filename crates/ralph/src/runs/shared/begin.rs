@@ -174,7 +174,7 @@ fn create(here: &Here, place: &SharedPlace, view: &View) -> Result<LoopFile> {
     state.project_root = here.root.to_string_lossy().into_owned();
     state.created_at = here.now;
     let file = lifecycle::create(&here.home, &mut state)?;
-    note(here, &file, &state, (super::COMMAND, "joined"), &membership.loop_id);
+    note(here, &file, &state, super::COMMAND, "joined", &membership.loop_id);
     Ok(file)
 }
 
@@ -193,6 +193,6 @@ fn take_up(here: &Here, file: &LoopFile, how: &SharedOptions<'_>) -> Result<Loop
         state.clone()
     });
     let state = state.map_err(bad_state)?.context("the loop is gone")?;
-    note(here, file, &state, (super::COMMAND, "started"), "a person started it in a terminal");
+    note(here, file, &state, super::COMMAND, "started", "a person started it in a terminal");
     Ok(state)
 }

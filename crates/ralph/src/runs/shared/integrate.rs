@@ -322,7 +322,7 @@ impl Integration<'_> {
             let interrupts = Interrupts::catch().ok()?;
             Some(judge::decide(&file, state, &interrupts, refused))
         };
-        let (settlement, state) = settled(&file, &proof, (false, is_last, None), judge)?;
+        let (settlement, state) = settled(&file, &proof, false, is_last, None, judge)?;
         let asked = match settlement {
             Settlement::Over => {
                 let ending = state.ending.clone().context("no ending was recorded")?;

@@ -97,7 +97,7 @@ impl SharedRun<'_> {
         let round = ClientRound { prompt, ..self.round(&place, task, &session) };
         let order = RoundOrder::new(round, &self.order.client.policy(), &held_by_client(&below.0));
         let name = state.task_graph.iter().find(|one| one.id == task);
-        self.runner.start(id, (task, name.map_or("", |task| task.name.as_str())), &order)?;
+        self.runner.start(id, task, name.map_or("", |task| task.name.as_str()), &order)?;
         let at_work = TaskAtWork {
             task: task.to_owned(),
             claim: claim.clone(),

@@ -42,7 +42,7 @@ pub(super) fn begin(here: &Here, id: &OrchestrationId, args: &Args) -> Result<Fo
     };
     found.file.update(mine).map_err(bad_state)?;
     let why = "a person started it in a terminal";
-    note(here, &found.file, &found.state, ("session run", how), why);
+    note(here, &found.file, &found.state, "session run", how, why);
     Ok(found)
 }
 
