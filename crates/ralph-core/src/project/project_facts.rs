@@ -14,7 +14,7 @@ pub mod yaml;
 pub use git::STATUS;
 
 use super::reader::{EntryKind, Folder, FolderEntry, ProjectReader};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -124,20 +124,16 @@ pub const FORMER: [&str; 2] = ["compose", "runtimes"];
 const LEAST: usize = 500;
 
 /// The section `[context]`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContextSettings {
     /// False: a session gets no facts.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// Facts that are left out, by name.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub off: Vec<String>,
     /// Facts that are shown only on request, by name.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
     /// The most UTF-16 units of the page.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<usize>,
 }
 

@@ -5,7 +5,7 @@ use super::parsers::OutputFormat;
 use super::{Check, CheckKind, CheckMethod, CheckPlan, FindingScope};
 use crate::shell::quoted;
 use crate::text::globs;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,47 +16,39 @@ const BUDGET: u64 = 12;
 const WAIT: f64 = 1.5;
 
 /// The section `[backpressure]`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CheckSettings {
     /// Run the checks also in sessions without a loop.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub always: Option<bool>,
     /// Seconds for all checks of an edit together.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_seconds: Option<u64>,
     /// Seconds that an edit in a loop waits for its checks. Those that take longer run beside the
     /// work. From `budget_seconds` on, the edit waits for all checks.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_seconds: Option<f64>,
     /// Checks that do not run, by name; `tests` means all tests, `fixers` all fixers, `all`
     /// everything.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub off: Vec<String>,
     /// The project's own checks, and other commands for known ones.
-    #[serde(rename = "check", skip_serializing_if = "Vec::is_empty")]
+    #[serde(rename = "check")]
     pub checks: Vec<Own>,
 }
 
 /// One `[[backpressure.check]]`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Own {
     /// Its name; the name of a known check replaces that check's command.
     pub name: String,
     /// The files that it is for, as `.gitignore` patterns; optional if it replaces a known check.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// One shell command line, run in the project's root; `{file}` stands for the edited file.
     pub command: String,
     /// True if it rewrites the file.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fix: bool,
     /// Its time limit in seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
     /// How its output is parsed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub parse: Option<OutputFormat>,
 }
 

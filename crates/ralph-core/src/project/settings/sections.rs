@@ -8,8 +8,8 @@ use crate::protocol::permission::Mode;
 use crate::tasks::shared::record::{LEASE_SECONDS, LONGEST_LEASE};
 use crate::tasks::shared::timing::PUSHES_PER_MINUTE;
 use crate::text::nearest::nearest;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -19,21 +19,17 @@ use std::time::Duration;
 // may only choose a mode that allows no more than the default, and cannot switch the sandbox off.
 
 /// The section `[client]`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClientSettings {
     /// One of the client's permission modes; if not set, the client's own settings apply.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
     /// True if nobody watches a loop in a terminal either: requests that would ask a person are
     /// refused there too.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub unattended: Option<bool>,
     /// False to start the client of headless rounds without its sandbox.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<bool>,
     /// Seconds that a background command may outlive the turn that started it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub background_seconds: Option<u64>,
 }
 
@@ -72,23 +68,18 @@ impl ClientSettings {
 // A cloned repository must not widen the bounds: without trust, a project only denies more.
 
 /// The section `[sandbox]`. Paths are absolute, or begin with `~/`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SandboxSettings {
     /// Further folders that commands may write, such as a cache.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub write: Vec<String>,
     /// Further paths that commands must not read.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub read_deny: Vec<String>,
     /// Hosts that commands may reach: `example.com`, `*.example.com`, or either with `:PORT`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
     /// Ports on this machine that commands may reach.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<u16>,
     /// Unix sockets that commands may reach.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sockets: Vec<String>,
 }
 
@@ -128,15 +119,13 @@ fn is_host(host: &str) -> bool {
 // The section `[evidence]`: how Ralph observes what a criterion is worth.
 
 /// The section `[evidence]`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EvidenceSettings {
     /// A command that prepares a clean copy of the project, such as `npm ci`. With it, each criterion has to pass once
     /// in a copy without ignored files, with an empty home folder.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub clean: Option<String>,
     /// Commands of criteria that run at a request for completion only once, on the files as they are.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_observed: Vec<String>,
 }
 
@@ -151,15 +140,13 @@ impl EvidenceSettings {
 // The section `[notify]`: how Ralph calls a user who is looking elsewhere.
 
 /// The section `[notify]`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NotifySettings {
     /// True for a notification on the desktop.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub desktop: Option<bool>,
     /// A program, by its name on `PATH` or its absolute path, and its arguments. It gets one JSON
     /// document on standard input.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
 }
 
@@ -190,23 +177,18 @@ impl NotifySettings {
 // The section `[refine]`: the limits of a refinement, and when it counts as settled.
 
 /// The section `[refine]`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Refine {
     /// Rounds after which it ends in any case.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<u32>,
     /// Rounds in a row with little change that make a plateau.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub plateau_threshold: Option<u32>,
     /// The first round that may be a plateau.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_iterations: Option<u32>,
     /// Changed lines of a plan that count as little.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<u64>,
     /// Changed beads that count as little.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub beads: Option<u64>,
 }
 
@@ -235,15 +217,13 @@ impl Refine {
 const MOST_ROUNDS: u32 = 20;
 
 /// The section `[review]`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReviewSettings {
     /// True to review what `ralph run`, `ralph build` and `ralph parallel run` changed once the criteria
     /// hold.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// Rounds of review after which the loop ends in any case.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u32>,
 }
 
@@ -270,20 +250,18 @@ impl ReviewSettings {
 // The section `[run]`: what `ralph run` and `ralph build` do in the user's repository.
 
 /// The section `[run]`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunSettings {
     /// True for the branch that the plan names, else `ralph/run-<loop>`; or the name of a branch to
     /// switch to before the first round.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<RunBranch>,
     /// True to commit what each finished task or round changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<bool>,
 }
 
 /// The branch of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum RunBranch {
     /// True for the plan's branch, else `own_branch`; false for the present branch.
@@ -322,21 +300,17 @@ impl RunSettings {
 }
 
 /// The section `[shared]`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SharedSettings {
     /// Seconds after which a claim expires whose machine does not renew it. `ralph share` writes them
     /// into the plan.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_seconds: Option<u64>,
     /// Seconds between two reads of the remote.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub poll_seconds: Option<u64>,
     /// Pushes in a minute of all machines together.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pushes_per_minute: Option<u32>,
     /// True to put the references below `refs/heads/`, for hosts that refuse others.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub below_heads: Option<bool>,
 }
 
@@ -373,11 +347,10 @@ impl SharedSettings {
 }
 
 /// The section `[wall]`. Only the user opens anything.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WallSettings {
     /// True to let commands open connections while a plan is made.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<bool>,
 }
 
