@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use ralph_core::evidence::receipt::Proof;
-use ralph_io::process::interrupts::Interrupts;
+use ralph_io::process::wait_any::Interrupts;
 use ralph_io::process::{self, Finished};
 use ralph_io::store::loop_file::LoopFile;
 use std::path::PathBuf;

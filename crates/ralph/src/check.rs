@@ -6,28 +6,23 @@
 
 mod before;
 pub(crate) mod beside;
-mod dedupe;
 mod engine;
-mod fixers;
-mod item;
-mod linters;
-mod parsers;
-mod remembered;
 mod tool;
 
-pub(crate) use item::targets;
-
 use anyhow::Result;
+use engine::Durations;
 use engine::Engine;
-use item::CheckTarget;
 use ralph_core::project::check::answer::CheckReport;
 use ralph_core::project::check::choice::CheckSettings;
 use ralph_core::project::check::finding::Finding;
+use ralph_core::project::check::parsers::OutputFormat;
+use ralph_core::project::check::{Check, CheckKind, CheckMethod, FindingScope, Lacking, languages};
 use ralph_io::process::programs;
-use ralph_io::store::checks::LateCheck;
+use ralph_io::store::checks::{self, CheckStore, LateCheck, Surroundings};
 use ralph_io::store::home::Home;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// What to check, and how.
@@ -142,7 +137,7 @@ impl CheckOutcome {
 /// # Errors
 /// When nothing can run at all. A tool that fails is not an error.
 pub(crate) fn run(order: &CheckOrder<'_>) -> Result<CheckOutcome> {
-    run_on(order, &item::targets(order)?)
+    run_on(order, &targets(order)?)
 }
 
 /// As [`run`], for files whose checks are known.
@@ -152,10 +147,240 @@ fn run_on(order: &CheckOrder<'_>, targets: &[CheckTarget]) -> Result<CheckOutcom
     let mut engine = Engine::new(order, until, ralph)?;
     let mut checked = Vec::new();
     if !matches!(order.pace, Pace::Beside(_)) {
-        checked.extend(targets.iter().flat_map(|target| fixers::run(&engine, target)));
+        checked.extend(targets.iter().flat_map(|target| run_fixers(&engine, target)));
     }
     engine.settle(&checked);
-    checked.extend(linters::run(&engine, targets));
-    dedupe::silence(targets, &mut checked);
+    checked.extend(run_linters(&engine, targets));
+    silence(targets, &mut checked);
     Ok(engine.outcome(targets, checked))
+}
+
+// The edited files, and the checks of each.
+
+/// An edited file with its checks.
+#[derive(Debug)]
+pub(crate) struct CheckTarget {
+    /// The path, with symlinks resolved.
+    pub(crate) file: PathBuf,
+    pub(crate) root: PathBuf,
+    /// The stored data of the project.
+    pub(crate) kept: CheckStore,
+    /// The checks that apply.
+    pub(crate) items: Vec<CheckItem>,
+    /// The checks that the project asks for but that cannot run.
+    pub(crate) lacking: Vec<Lacking>,
+}
+
+/// One check of one file.
+#[derive(Debug)]
+pub(crate) struct CheckItem {
+    pub(crate) check: Check,
+    /// Identifies the check within the project. A check of a whole project part has the same id for
+    /// all files.
+    pub(crate) id: String,
+}
+
+impl CheckTarget {
+    /// The file's name in messages.
+    pub(crate) fn name(&self) -> String {
+        relative(&self.file, &self.root)
+    }
+
+    /// How long the check took last time; `None` if it has not run.
+    pub(crate) fn took_last(&self, item: &CheckItem) -> Option<Duration> {
+        Durations::of(self).last(&item.id)
+    }
+
+    /// The checks of this kind, in their order.
+    pub(crate) fn of_kind(&self, kind: CheckKind) -> impl Iterator<Item = &CheckItem> {
+        self.items.iter().filter(move |item| item.check.kind == kind)
+    }
+}
+
+impl CheckItem {
+    /// Its result on this file.
+    fn checked(
+        &self,
+        target: &CheckTarget,
+        came: CheckResult,
+        took: Duration,
+        fixed: bool,
+    ) -> Checked {
+        let (name, id) = (self.check.name.clone(), self.id.clone());
+        Checked { name, id, path: target.file.clone(), file: target.name(), came, took, fixed }
+    }
+}
+
+/// The path relative to the root, or the whole path if it is outside.
+fn relative(path: &Path, root: &Path) -> String {
+    path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned()
+}
+
+/// The existing files, each with its checks. A check of a whole project part runs once, for the
+/// first file that needs it.
+pub(crate) fn targets(order: &CheckOrder<'_>) -> Result<Vec<CheckTarget>> {
+    let mut targets = Vec::new();
+    let mut seen = HashSet::new();
+    for file in order.files {
+        let Ok(file) = file.canonicalize() else { continue };
+        if checks::is_file(&file) && seen.insert(file.clone()) {
+            targets.push(target(order, file)?);
+        }
+    }
+    let mut whole = HashSet::new();
+    for target in &mut targets {
+        target.items.retain(|item| whole.insert(item.id.clone()));
+    }
+    Ok(targets)
+}
+
+/// A file with its checks.
+fn target(order: &CheckOrder<'_>, file: PathBuf) -> Result<CheckTarget> {
+    let root = Surroundings::root_of(&file);
+    let kept = CheckStore::of(order.home, &root)?;
+    let plan = languages::plan(&Surroundings::of(&file, &root, &kept));
+    let plan = order.choice.apply(plan, &root, &file);
+    let item = |check: Check| CheckItem { id: id(&check, &file), check };
+    let is_due = |item: &CheckItem| order.only.is_none_or(|only| only.contains(&item.id));
+    let items = plan.checks.into_iter().map(item).filter(is_due).collect();
+    Ok(CheckTarget { items, lacking: plan.lacking, file, root, kept })
+}
+
+fn id(check: &Check, file: &Path) -> String {
+    match &check.scope {
+        FindingScope::File => format!("{} of {}", check.name, file.display()),
+        FindingScope::Whole(what) => format!("{} of all of {}", check.name, what.display()),
+    }
+}
+
+// Runs the fixers of one file, one after the other, under a lock on the file.
+
+/// Runs the fixers. One that does not finish leaves the file unchanged.
+fn run_fixers(engine: &Engine<'_>, target: &CheckTarget) -> Vec<Checked> {
+    let fixers: Vec<&CheckItem> = target.of_kind(CheckKind::Fix).collect();
+    if fixers.is_empty() {
+        return Vec::new();
+    }
+    let lock = format!("fixers of {}", target.file.display());
+    let held = target.kept.lock(&lock, engine.left(None).unwrap_or_default());
+    let results = fixers.into_iter().map(|item| match &held {
+        Ok(_) => fix(engine, target, item),
+        Err(_) => item.checked(target, busy(), Duration::ZERO, false),
+    });
+    results.collect()
+}
+
+fn busy() -> CheckResult {
+    CheckResult::Unfinished("the fixers of another edit of this file used all the time".to_owned())
+}
+
+fn fix(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> Checked {
+    let began = Instant::now();
+    if engine.is_for_later(target, &item.id) {
+        return item.checked(target, CheckResult::Later, Duration::ZERO, false);
+    }
+    let Some(before) = checks::content(&target.file) else {
+        let gone = CheckResult::NotRun("the file is gone".to_owned());
+        return item.checked(target, gone, began.elapsed(), false);
+    };
+    let came = tool::run(engine, target, item);
+    let mut after = checks::content(&target.file).unwrap_or_else(|| before.clone());
+    if !matches!(came, CheckResult::Found { .. })
+        && !matches!(item.check.by, CheckMethod::Filter(_))
+        && after != before
+    {
+        // The fixer was ended while it wrote, or failed half way. Discard the result.
+        if checks::put_back(&target.file, &after, &before).is_ok() {
+            after.clone_from(&before);
+        }
+    }
+    item.checked(target, came, began.elapsed(), after != before)
+}
+
+// Runs the linters and the tests side by side, as many as there are cores.
+
+/// Runs all of them. The checks that usually take longest start first: whole projects, then tests.
+fn run_linters(engine: &Engine<'_>, targets: &[CheckTarget]) -> Vec<Checked> {
+    let mut todo: Vec<(&CheckTarget, &CheckItem)> = targets
+        .iter()
+        .flat_map(|target| target.items.iter().map(move |item| (target, item)))
+        .filter(|(_, item)| item.check.kind != CheckKind::Fix)
+        .collect();
+    todo.sort_by_key(|(_, item)| match (&item.check.scope, item.check.kind) {
+        (FindingScope::Whole(_), _) => 0,
+        (FindingScope::File, CheckKind::Test) => 1,
+        (FindingScope::File, _) => 2,
+    });
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let n_workers = cores.clamp(2, 8).min(todo.len());
+    let todo = Mutex::new(VecDeque::from(todo));
+    let done = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..n_workers {
+            scope.spawn(|| {
+                while let Some((target, item)) =
+                    todo.lock().ok().and_then(|mut todo| todo.pop_front())
+                {
+                    let checked = look(engine, target, item);
+                    if let Ok(mut done) = done.lock() {
+                        done.push(checked);
+                    }
+                }
+            });
+        }
+    });
+    done.into_inner().unwrap_or_default()
+}
+
+fn look(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> Checked {
+    let began = Instant::now();
+    let came = match engine.is_for_later(target, &item.id) {
+        true => CheckResult::Later,
+        false if engine.is_for_beside(target, item) => CheckResult::Beside,
+        false => tool::run(engine, target, item),
+    };
+    // What did not finish while the edit waited gets its time beside the work.
+    let came = match came {
+        CheckResult::Unfinished(_) if engine.is_waiting() && engine.left(None).is_none() => {
+            CheckResult::Beside
+        }
+        came => came,
+    };
+    item.checked(target, came, began.elapsed(), false)
+}
+
+// Drops a formatter's complaint about a file that cannot be parsed: a compiler or a linter reports
+// the same error, with its position.
+
+/// Removes the formatters' findings if another check found an error in the same file.
+fn silence(targets: &[CheckTarget], checked: &mut [Checked]) {
+    for target in targets {
+        let formatters =
+            target.of_kind(CheckKind::Fix).filter(|item| item.check.form == OutputFormat::Whole);
+        let formatters: Vec<&str> = formatters.map(|item| item.check.name.as_str()).collect();
+        let name = target.name();
+        let is_formatter =
+            |one: &Checked| one.file == name && formatters.contains(&one.name.as_str());
+        if checked.iter().any(|one| !is_formatter(one) && has_error_in(one, &name)) {
+            let echoes = checked.iter_mut().filter(|one| is_formatter(one));
+            echoes.for_each(forget);
+        }
+    }
+}
+
+fn has_error_in(one: &Checked, file: &str) -> bool {
+    match &one.came {
+        CheckResult::Found { new, told_before, .. } => {
+            let is_in_file = |finding: &Finding| finding.is_error && finding.file == file;
+            (one.file == file && *told_before > 0) || new.iter().any(is_in_file)
+        }
+        _ => false,
+    }
+}
+
+fn forget(one: &mut Checked) {
+    if let CheckResult::Found { new, told_before, .. } = &mut one.came {
+        new.clear();
+        *told_before = 0;
+    }
 }

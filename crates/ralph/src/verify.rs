@@ -4,16 +4,10 @@
 //! ended, so an interrupted run keeps its results. `ralph_core::evidence::receipt` alone decides
 //! what a receipt proves.
 
-pub(crate) mod asked;
 pub(crate) mod judge;
 pub(crate) mod observe;
 mod round;
-pub(crate) mod since_start;
-mod trees;
-mod watcher;
-
-pub(crate) use round::receipt;
-pub(crate) use watcher::{Silent, Watcher};
+pub(crate) mod trees;
 
 use anyhow::{Context, Result, bail};
 use ralph_core::evidence::receipt::{
@@ -22,12 +16,12 @@ use ralph_core::evidence::receipt::{
 use ralph_core::evidence::{observed, pinned};
 use ralph_core::project::settings::Settings;
 use ralph_core::state::{Change, Criterion, CriterionRunner, LoopState, Observed};
-use ralph_io::project::environment::Surroundings;
-use ralph_io::store::checks;
-use ralph_io::store::lock;
+use ralph_io::process::{clock, programs};
+use ralph_io::project::environment::{self, EnvironmentStep, Surroundings};
 use ralph_io::store::loop_file::LoopFile;
-use ralph_io::{process::clock, process::programs, store::receipts};
+use ralph_io::store::{checks, lock, receipts};
 use round::VerifyRound;
+pub(crate) use round::receipt;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -334,4 +328,85 @@ fn agreed(file: &LoopFile) -> Result<LoopState> {
         );
     }
     Ok(state)
+}
+
+// The process that asks for proof, and the environment in which the proof is taken.
+//
+// A receipt counts as proof only if the stop hook or one of Ralph's drivers asks for it: the
+// asking process is the parent, and its executable is beside this one. The commands run in the
+// environment that was recorded when the loop started, whatever the parent's environment is.
+
+/// The hook that asks.
+const HOOK: &str = "ralph-stop-hook";
+
+/// The executable of the drivers.
+const DRIVER: &str = "ralph";
+
+/// Who asks; `None` if the parent is neither the stop hook nor a driver.
+pub(crate) fn requester() -> Option<CriterionRunner> {
+    match programs::parent() {
+        Some(parent) if parent.is_beside_us(HOOK) => Some(CriterionRunner::Hook),
+        Some(parent) if parent.is_beside_us(DRIVER) => Some(CriterionRunner::Driver),
+        Some(_) | None => None,
+    }
+}
+
+/// Ensures that this process has the recorded environment, and returns how it differed. Starts this
+/// program again if the environment differs; `restored` holds the names that the first start found.
+///
+/// # Errors
+/// When the recorded values cannot be restored.
+pub(crate) fn prepare_environment(
+    file: &LoopFile,
+    by: CriterionRunner,
+    restored: Option<&str>,
+) -> Result<Surroundings> {
+    let state = file.read()?.context("the loop is gone")?.state;
+    let restored: Option<Vec<String>> =
+        restored.map(|names| names.split(' ').map(str::to_owned).collect());
+    match environment::step(&state) {
+        EnvironmentStep::Run(lost) => {
+            let mut restored = restored.unwrap_or_default();
+            restored.retain(|name| !name.is_empty() && !lost.contains(name));
+            Ok(Surroundings { restored, differs: lost })
+        }
+        EnvironmentStep::Record(differs) => {
+            let recorded = match by {
+                CriterionRunner::Driver => environment::record_for_driver(),
+                _ => environment::record(),
+            };
+            file.update(|state| state.environment = Some(recorded))?;
+            Ok(Surroundings { restored: Vec::new(), differs })
+        }
+        EnvironmentStep::Restore(_) if restored.is_some() => {
+            bail!("the environment that was recorded when the loop started cannot be restored")
+        }
+        EnvironmentStep::Restore(difference) => {
+            Err(environment::start_again(&programs::running()?, &difference))
+                .context("could not start again with the recorded environment")
+        }
+    }
+}
+
+// Shows the progress of a run of criteria.
+
+/// Follows the progress of a run. Several commands may run at once.
+pub(crate) trait Watcher: Sync {
+    /// A command starts.
+    fn begins(&self, criterion: &Criterion);
+    /// A command has ended, and its criterion has a new receipt.
+    fn ended(&self, criterion: &Criterion, standing: ReceiptStatus);
+    /// A command runs on other files, for this observation.
+    fn observes(&self, _criterion: &Criterion, _what: &str) {}
+    /// A command runs again, for this reason.
+    fn again(&self, criterion: &Criterion, why: &str);
+}
+
+/// Shows nothing.
+pub(crate) struct Silent;
+
+impl Watcher for Silent {
+    fn begins(&self, _criterion: &Criterion) {}
+    fn ended(&self, _criterion: &Criterion, _standing: ReceiptStatus) {}
+    fn again(&self, _criterion: &Criterion, _why: &str) {}
 }

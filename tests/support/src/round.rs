@@ -1,6 +1,10 @@
 //! Runs a round of the driver in another process, which is this test binary started again: a round
 //! catches signals, adopts orphans, and can be interrupted.
 
+use ralph::runs::client::{self, ClientRound, Policy, RoundOutcome, RoundResult};
+use ralph_io::process::wait_any::Interrupts;
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -8,11 +12,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::Duration;
-
-use ralph::runs::client::{self, ClientRound, Policy, RoundOutcome, RoundResult};
-use ralph_io::process::interrupts::Interrupts;
-use rustix::process::{Pid, Signal, kill_process_group};
-use serde_json::{Value, json};
 
 /// The variable with the round as JSON, set for that process.
 const ORDER: &str = "RALPH_TEST_ROUND";

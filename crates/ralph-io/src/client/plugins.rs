@@ -2,8 +2,8 @@
 
 use crate::client;
 use crate::git::{repository, tree};
-use crate::process::run_once::{self, Program};
 use crate::process::table::ProcessTable;
+use crate::process::{self, Program};
 use crate::project::{identity, safe_read, settings, user_files};
 use crate::store::home::Home;
 use anyhow::Result;
@@ -80,7 +80,8 @@ impl Plugin {
             env: Vec::new(),
             deadline: TO_READ,
         };
-        let printed: Value = serde_json::from_str(&run_once::run(&program).ok()?.stdout).ok()?;
+        let printed: Value =
+            serde_json::from_str(&process::run_once(&program).ok()?.stdout).ok()?;
         let contents = printed["contents"].as_array()?.iter();
         let modules = contents.filter_map(|file| file["modules"].as_array()).flatten();
         let events = modules.filter_map(|module| module["uses"]["events"].as_array()).flatten();

@@ -4,7 +4,7 @@
 use crate::process::bounds::FIRST_PROCESS;
 #[cfg(target_os = "linux")]
 use crate::process::programs;
-use crate::process::run_once::{self, ProgramEnd};
+use crate::process::{self, ProgramEnd};
 use ralph_core::protocol::sandbox::Unavailable;
 use ralph_core::text::truncate::bounded;
 use std::path::Path;
@@ -79,7 +79,7 @@ fn try_out(program: &'static str, path: &Path, args: &[&str]) -> Result<(), Unav
         let line = why.lines().next().unwrap_or_default().trim();
         Err(Unavailable::Refused { program, why: bounded(line, 200) })
     };
-    let outcome = run_once::run(&run_once::Program {
+    let outcome = process::run_once(&process::Program {
         command: &path.to_string_lossy(),
         args: args.to_vec(),
         folder: Path::new("/"),

@@ -6,20 +6,13 @@
 //! reads the end of its input and kills everything.
 
 pub(crate) mod family;
-mod keep;
-mod orphans;
 mod output;
-mod shell;
 pub(crate) mod signals;
 mod supervise;
-mod wire;
-
-pub use orphans::adopt as adopt_orphans;
-pub use supervise::supervise;
-pub use wire::{CommandReport, CommandRequest, receive, send};
 
 use crate::process::clock;
 use anyhow::{Context, Result, bail};
+pub use family::adopt as adopt_orphans;
 use jiff::Timestamp;
 use ralph_core::evidence::tests_run::Summary;
 use ralph_core::state::Bounds;
@@ -27,12 +20,13 @@ use ralph_core::text::secrets;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
-use std::io::{Read, Write};
+use std::io::{BufRead, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+pub use supervise::supervise;
 
 /// How long a supervisor may take after the deadline to end everything and store the output. One
 /// that takes longer was stopped or worse, and counts as lost.
@@ -118,8 +112,8 @@ pub(crate) fn run_request(
 ) -> Result<CommandRun> {
     let started_at = clock::now();
     let began = Instant::now();
-    let request = wire::line(request)?;
-    let mut supervisor = orphans::start(&mut scrubbed(order.ralph))
+    let request = line(request)?;
+    let mut supervisor = family::start(&mut scrubbed(order.ralph))
         .with_context(|| format!("could not start `{}`", order.ralph.display()))?;
     // Kept open until the answer is here: closing it tells the supervisor that we have died.
     let mut line_to_it = supervisor.child.stdin.take().context("its input is not a pipe")?;
@@ -129,14 +123,14 @@ pub(crate) fn run_request(
     let line_to_it = line_to_it.write_all(&request).is_ok().then_some(line_to_it);
     let answer = read_answer(&mut supervisor.child, began + order.deadline.min(FAR) + MARGIN)?;
     drop(line_to_it);
-    let report = match wire::read(&answer) {
+    let report = match read(&answer) {
         Some(report) => report,
         None => without_answer(&mut supervisor.child, order, began.elapsed())?,
     };
     supervisor.child.wait().context("could not wait for the supervisor")?;
     drop(supervisor);
     if report.ended == CommandEnd::SupervisorLost {
-        orphans::end_all();
+        family::end_all();
     }
     Ok(report.into_run(started_at))
 }
@@ -187,7 +181,7 @@ fn without_answer(
     if status.signal().is_none() {
         bail!("`{} supervise` gave no answer ({status})", order.ralph.display());
     }
-    keep::remove_part(order.output);
+    output::remove_part(order.output);
     Ok(CommandReport::nothing(CommandEnd::SupervisorLost, took))
 }
 
@@ -209,4 +203,129 @@ impl CommandRequest {
             secrets: std::env::vars_os().filter_map(secret).collect(),
         }
     }
+}
+
+// The request to a supervisor and its answer: one line of JSON each.
+//
+// Secrets travel in this line and nowhere else: the command cannot see a pipe, but it can see its
+// parent's arguments and environment.
+
+/// What to run. Paths are bytes, because a path need not be UTF-8.
+#[derive(Serialize, Deserialize)]
+pub struct CommandRequest {
+    /// One line for a shell.
+    pub command: String,
+    folder: Vec<u8>,
+    output: Vec<u8>,
+    deadline_ms: u64,
+    /// Within which it runs; `None` if the loop is not sandboxed.
+    bounds: Option<Bounds>,
+    /// The order for the process that runs it on other files; `None` if it runs on the machine's.
+    #[serde(default)]
+    pub(crate) elsewhere: Option<Vec<u8>>,
+    /// Variables that differ from those of the supervisor.
+    #[serde(default)]
+    pub(crate) variables: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Names and values to be redacted from the output.
+    secrets: Vec<(String, Vec<u8>)>,
+}
+
+/// A supervisor's report on its command.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct CommandReport {
+    ended: CommandEnd,
+    duration_ms: u64,
+    output_sha256: String,
+    output_bytes: u64,
+    /// The end of the command's output.
+    pub tail: String,
+    left: Vec<String>,
+    #[serde(default)]
+    refused: Vec<String>,
+    stored: bool,
+    /// Names of the tests that failed.
+    #[serde(default)]
+    failing: Vec<String>,
+    /// The first line that states an error.
+    #[serde(default)]
+    error: String,
+    /// The test counts from the runners' own summaries.
+    #[serde(default)]
+    pub tests: Summary,
+}
+
+impl CommandReport {
+    /// The report on a command without output.
+    fn nothing(ended: CommandEnd, took: Duration) -> CommandReport {
+        CommandReport {
+            ended,
+            duration_ms: millis(took),
+            output_sha256: String::new(),
+            output_bytes: 0,
+            tail: String::new(),
+            left: Vec::new(),
+            refused: Vec::new(),
+            stored: false,
+            failing: Vec::new(),
+            error: String::new(),
+            tests: Summary::default(),
+        }
+    }
+
+    fn into_run(self, started_at: Timestamp) -> CommandRun {
+        CommandRun {
+            ended: self.ended,
+            started_at,
+            duration: Duration::from_millis(self.duration_ms),
+            output_sha256: self.output_sha256,
+            output_bytes: self.output_bytes,
+            tail: self.tail,
+            left: self.left,
+            refused: self.refused,
+            stored: self.stored,
+            failing: self.failing,
+            error: self.error,
+            tests: self.tests,
+        }
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Serializes a document as one line.
+fn line(document: &impl Serialize) -> Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(document).context("could not write JSON")?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// Parses the report; `None` if it is incomplete.
+fn read(answer: &[u8]) -> Option<CommandReport> {
+    serde_json::from_slice(answer.strip_suffix(b"\n")?).ok()
+}
+
+/// Reads the request from standard input.
+///
+/// # Errors
+/// If the caller has died already, or is not Ralph.
+pub fn receive() -> Result<CommandRequest> {
+    let mut line = Vec::new();
+    let read = std::io::stdin().lock().read_until(b'\n', &mut line);
+    read.context("could not read what to run")?;
+    if line.is_empty() {
+        bail!("could not read what to run: standard input is empty");
+    }
+    serde_json::from_slice(&line).context("could not read what to run")
+}
+
+/// Prints the report on standard output.
+///
+/// # Errors
+/// If nobody reads it any more.
+pub fn send(report: &CommandReport) -> Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(&line(report)?).context("could not report the result")?;
+    stdout.flush().context("could not report the result")
 }

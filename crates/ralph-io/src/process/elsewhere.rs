@@ -9,21 +9,19 @@ mod copy;
 #[cfg(target_os = "linux")]
 mod inside;
 mod opened;
-mod order;
 #[cfg(target_os = "linux")]
 mod overlay;
-mod place;
 mod private;
 
 #[cfg(target_os = "linux")]
 pub use inside::run as run_inside;
-pub(crate) use order::in_front;
+pub(crate) use private::in_front;
 
 use crate::process::command::{self, CommandEnd, CommandOrder, CommandRequest, CommandRun};
 use crate::process::portable;
 use anyhow::{Result, bail};
 use opened::Watches;
-use order::OverlayOrder;
+use private::OverlayOrder;
 use private::PrivateFolder;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -152,11 +150,11 @@ fn run_in_overlay(
 ) -> Result<ElsewhereRun> {
     let folder = PrivateFolder::make(store)?;
     let mut request = CommandRequest::of(order);
-    request.elsewhere = Some(order::bytes(&overlay.write(&folder, files)?));
+    request.elsewhere = Some(private::bytes(&overlay.write(&folder, files)?));
     let outside = Watches::begin(&files.to_watch());
     let mut run = command::run_request(order, &request)?;
     let outside = outside.and_then(Watches::opened);
-    let report = order::read_report(folder.path());
+    let report = private::read_report(folder.path());
     if let Some(problem) = report.problem {
         run.ended = CommandEnd::NotStarted(problem);
     }

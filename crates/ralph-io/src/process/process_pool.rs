@@ -5,7 +5,7 @@
 //! keep open: if we die, for whatever reason, it reads the end there.
 
 use crate::process::command::{adopt_orphans, family};
-use crate::process::interrupts::{InterruptRequest, Interrupts};
+use crate::process::wait_any::{InterruptRequest, Interrupts};
 use crate::process::watch::Watch;
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};

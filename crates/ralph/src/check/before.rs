@@ -2,9 +2,9 @@
 //! started, once per check, and only if there are findings to compare.
 
 use super::engine::Engine;
-use super::item::{CheckItem, CheckTarget};
-use super::remembered::Durations;
 use super::tool::{self, CheckedTree, ToolFindings};
+use crate::check::engine::Durations;
+use crate::check::{CheckItem, CheckTarget};
 use ralph_core::project::check::baseline::KnownFindings;
 use ralph_core::project::check::finding::{Finding, FindingKey};
 use ralph_core::project::check::{Check, CheckMethod, FindingScope, Program};

@@ -6,12 +6,11 @@
 //! the model. Each run is a process that ends with its input: an edit, the end of the loop or the
 //! death of the runner ends its tools.
 
-use super::item::{self, CheckTarget};
-use super::remembered::{Durations, ToldFindings};
 use super::{CheckOrder, CheckOutcome, CheckResult, Pace};
+use crate::check::engine::{Durations, ToldFindings};
+use crate::check::{self, CheckTarget};
 use anyhow::Result;
-use ralph_core::project::check::CheckKind;
-use ralph_core::project::check::answer;
+use ralph_core::project::check::{CheckKind, answer};
 use ralph_io::process::watch::Watch;
 use ralph_io::process::{self, clock, programs};
 use ralph_io::store::checks::{self, CheckStore, LateFindings, LaterFile, LaterFiles};
@@ -42,7 +41,7 @@ pub(crate) fn after_edit(
     agent: &str,
 ) -> Result<Vec<String>> {
     let folder = file.folder();
-    let targets = item::targets(order)?;
+    let targets = check::targets(order)?;
     let entry = |checks, at_stop| LaterFile { checks, at_stop, agent: agent.to_owned(), edit: 0 };
     let expected = targets.iter().filter(|target| has_slow(order, target));
     let expected = expected.map(|target| (target.file.clone(), entry(BTreeSet::new(), false)));

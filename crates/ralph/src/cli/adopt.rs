@@ -3,12 +3,10 @@
 //! The loop is only freed: `/ralph` in any session of the project then continues it. A loop whose
 //! client may still run is left alone, since two sessions would drive it.
 
-use super::session_id;
-use crate::command::context_dir::Here;
+use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, ExitError, bad_state, must_exist, refused};
-use crate::command::journal::note;
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter, of_session};
-use crate::command::{complete, screen};
+use crate::command::{complete, number, screen};
 use anyhow::{Context, Result, bail};
 use clap_complete::engine::ArgValueCandidates;
 use jiff::Timestamp;
@@ -33,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long = "loop", value_name = "ID", id = "loop_id", add = ArgValueCandidates::new(complete::loops))]
     loop_id: Option<String>,
     /// Bind the loop to this Claude Code session, paused
-    #[arg(long, value_name = "ID", value_parser = session_id::parse)]
+    #[arg(long, value_name = "ID", value_parser = number::session_id)]
     session: Option<String>,
     /// Take it over even if its client still runs; requires --loop
     #[arg(long, requires = "loop_id")]

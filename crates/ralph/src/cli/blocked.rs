@@ -3,9 +3,8 @@
 //! The loop pauses at the next stop if no task is ready. Besides proof this is the model's only
 //! honest way out, and it costs neither an iteration nor a stall.
 
-use crate::command::context_dir::Here;
+use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state, refused};
-use crate::command::journal::note;
 use crate::command::screen;
 use crate::command::select_loop::{self, LoopArgs, LoopFilter};
 use anyhow::Result;

@@ -1,13 +1,11 @@
 //! `ralph cancel`: ends a loop at once; its session learns of it from its next hook.
 
-use super::human_only;
-use crate::command::context_dir::Here;
+use crate::cli::who_may;
+use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state, refused};
-use crate::command::journal::note;
 use crate::command::screen;
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
-use crate::command::select_shared::{SharedArgs, one_loop};
-use crate::command::shared_order;
+use crate::command::select_shared::{self, SharedArgs, one_loop};
 use crate::runs::parallel;
 use anyhow::Result;
 use ralph_core::state::{LoopState, Phase};
@@ -34,7 +32,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     if let Some(place) = args.shared.place(&here)? {
-        return shared_order::cancel(&place);
+        return select_shared::order_cancel(&place);
     }
     let mut unreadable = None;
     let meant = match args.all {
@@ -64,7 +62,7 @@ fn give_up(here: &Here, which: &LoopArgs, error: anyhow::Error) -> Result<Option
         (None, Some(id)) => LoopOwnership::Loop(id),
         (None, None) => return Err(error),
     };
-    let how = format!("{}; its state could not be used", human_only::stopped_by(None));
+    let how = format!("{}; its state could not be used", who_may::stopped_by(None));
     match lifecycle::give_up(&here.home, &whose, &how).map_err(bad_state)? {
         Some(given_up) => {
             let (file, state) = (&given_up.file, &given_up.state);
@@ -99,7 +97,7 @@ fn all(here: &Here, unreadable: &mut Option<anyhow::Error>) -> Vec<FoundLoop> {
 
 /// Ends a loop and the loops of its workers; returns the report for the user.
 pub(super) fn end(here: &Here, found: &FoundLoop, let_finish: bool) -> Result<String> {
-    let how = human_only::stopped_by(Some(&found.state));
+    let how = who_may::stopped_by(Some(&found.state));
     // Workers first: the process that holds their clients ends these, in whatever state, as soon as
     // the parent loop has ended.
     let n_workers = end_workers(here, &found.state, &how, let_finish)?;

@@ -1,17 +1,16 @@
 //! `ralph check`: runs, on the command line, the checks that an edit in a loop gets.
 
-mod explained;
-
 use crate::check::{self, CheckOrder, CheckOutcome, CheckResult, Checked, Pace};
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, must_exist, refused};
 use crate::command::screen::{self, Colour, visible, visible_lines};
 use crate::command::select_loop;
 use anyhow::Result;
-use ralph_core::project::check::answer;
 use ralph_core::project::check::choice::CheckSettings;
-use ralph_io::store::checks::{self, Surroundings};
-use ralph_io::{process::clock, project::settings};
+use ralph_core::project::check::{Check, CheckKind, CheckMethod, Parser, answer};
+use ralph_io::process::clock;
+use ralph_io::project::settings;
+use ralph_io::store::checks::{self, Surroundings, line_of};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -69,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         only: None,
     };
     match args.explain {
-        true => explained::run(&order, args.json),
+        true => explain(&order, args.json),
         false => report(&check::run(&order)?, args.json),
     }
 }
@@ -184,4 +183,88 @@ fn document(outcome: &CheckOutcome) -> serde_json::Value {
         .collect();
     json!({"schema_version": 1, "at": clock::now().to_string(), "clean": outcome.is_clean(),
         "checks": checks, "not_run": lacking})
+}
+
+// `ralph check --explain`: which checks apply to a file, why, and how each is run.
+
+fn explain(order: &CheckOrder<'_>, as_json: bool) -> Result<Exit> {
+    let targets = check::targets(order)?;
+    if as_json {
+        let files: Vec<_> = targets
+            .iter()
+            .map(|target| {
+                let checks: Vec<_> = target.items.iter().map(|item| explanation(&item.check)).collect();
+                let lacking: Vec<_> = target
+                    .lacking
+                    .iter()
+                    .map(|one| json!({"name": one.name, "why": one.why}))
+                    .collect();
+                json!({"file": target.name(), "root": target.root, "checks": checks, "lacking": lacking})
+            })
+            .collect();
+        screen::print_json(&json!({"schema_version": 1, "files": files}))?;
+        return Ok(Exit::Done);
+    }
+    let mut blocks = Vec::new();
+    for target in &targets {
+        let root = target.root.display().to_string();
+        let mut text = format!("{} in {}", visible(&target.name()), visible(&root));
+        for item in &target.items {
+            text.push_str(&told(&item.check));
+            if let Some(took) = target.took_last(item) {
+                text.push_str(&format!("\n      took {:.1} s last", took.as_secs_f64()));
+            }
+        }
+        for lacking in &target.lacking {
+            let line = format!("\n  {} does not run: {}", lacking.name, lacking.why);
+            text.push_str(&visible(&line).replace("\\n", "\n"));
+        }
+        if target.items.is_empty() && target.lacking.is_empty() {
+            text.push_str("\n  no check applies");
+        }
+        blocks.push(text);
+    }
+    screen::print(&blocks.join("\n\n"))?;
+    Ok(Exit::Done)
+}
+
+fn told(check: &Check) -> String {
+    let folder = check.folder.display().to_string();
+    format!(
+        "\n  {} ({}): {}\n      {}\n      in {}",
+        visible(&check.name),
+        kind(check.kind),
+        visible(&check.why),
+        visible(&how(&check.by)),
+        visible(&folder)
+    )
+}
+
+fn explanation(check: &Check) -> serde_json::Value {
+    json!({"name": check.name, "kind": kind(check.kind), "why": check.why,
+        "command": how(&check.by), "folder": check.folder})
+}
+
+fn kind(kind: CheckKind) -> &'static str {
+    match kind {
+        CheckKind::Fix => "fixes",
+        CheckKind::Look => "looks",
+        CheckKind::Test => "tests",
+    }
+}
+
+fn how(by: &CheckMethod) -> String {
+    match by {
+        CheckMethod::Program(program) => line_of(program, None),
+        CheckMethod::Filter(program) => {
+            format!("{} with the file as its input", line_of(program, None))
+        }
+        CheckMethod::Shell(line) => line.clone(),
+        CheckMethod::Parser(Parser::Json) => "Ralph's own parser of JSON".to_owned(),
+        CheckMethod::Parser(Parser::JsonWithComments) => {
+            "Ralph's own parser of JSON, comments allowed".to_owned()
+        }
+        CheckMethod::Parser(Parser::Toml) => "Ralph's own parser of TOML".to_owned(),
+        CheckMethod::Parser(Parser::Yaml) => "Ralph's own parser of YAML".to_owned(),
+    }
 }

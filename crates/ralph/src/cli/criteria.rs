@@ -1,18 +1,21 @@
-//! `ralph accept`, also `ralph criteria accept`: the user accepts the criteria as they are now.
+//! `ralph accept`, also `ralph criteria accept`, and `ralph diff`: the user sees what has changed, and accepts the
+//! criteria as they are now.
 //!
 //! The criteria are frozen at the start. Accepting freezes them anew: the criteria and their commands, a smaller number
 //! of tests, and what a request for completion was refused for, such as changed tests or a repository that a round left.
 
-use super::diff;
-use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, bad_state};
-use crate::command::journal::note;
-use crate::command::screen::{self, visible};
-use crate::command::select_loop::{self, LoopArgs, LoopFilter};
+use crate::command::context_dir::{Here, note};
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::screen::{self, visible, visible_lines};
+use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::runs::left;
+use crate::verify::observe::Start;
 use anyhow::{Context, Result};
 use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt::{self, ReceiptStatus};
+use ralph_io::git::checkpoint;
+use ralph_io::store::checks;
+use std::io::IsTerminal;
 
 /// What can be done with criteria.
 #[derive(Debug, clap::Subcommand)]
@@ -60,7 +63,68 @@ pub(crate) fn accept(args: &Args) -> Result<Exit> {
     lines.push(visible(&why));
     screen::print(&lines.join("\n"))?;
     if has_changed_tests {
-        diff::show(&found, true)?;
+        show(&found, true)?;
     }
     Ok(Exit::Done)
+}
+
+// `ralph diff`: what has changed since the start of a loop.
+
+/// What to show.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DiffArgs {
+    /// Show only tests and what belongs to them
+    #[arg(long)]
+    tests: bool,
+    #[command(flatten)]
+    which: LoopArgs,
+}
+
+pub(crate) fn run_diff(args: &DiffArgs) -> Result<Exit> {
+    let here = Here::gather()?;
+    let found = match select_loop::named(&here, &args.which)? {
+        Some(found) => found,
+        None => match select_loop::if_any(&here, &args.which, LoopFilter::Live)? {
+            Some(found) => found,
+            None => select_loop::last_ended(&here)
+                .map_or_else(|| select_loop::one(&here, &args.which, LoopFilter::Live), Ok)?,
+        },
+    };
+    show(&found, args.tests)?;
+    Ok(Exit::Done)
+}
+
+/// Prints git's diff between the start of the loop and the present files.
+pub(super) fn show(found: &FoundLoop, only_tests: bool) -> Result<()> {
+    let start = checks::start_of(found.file.folder());
+    let start = start.ok_or_else(|| {
+        refused(
+            Exit::No,
+            "the start of this loop was not kept: the project is in no git repository",
+        )
+    })?;
+    let paths = match only_tests {
+        true => {
+            let start = Start::read(found.file.folder(), &found.state);
+            let start = start.map_err(|reason| refused(Exit::No, reason.why))?;
+            start.changed_harness(&found.state.acceptance_criteria)
+        }
+        false => {
+            let changed = checkpoint::changed_files(&start.root, &start.tree, None);
+            let changed = changed.context("could not compare with the start of the loop")?;
+            changed.into_iter().map(|(path, _)| path).collect()
+        }
+    };
+    if paths.is_empty() {
+        let what = if only_tests { "no test has changed" } else { "nothing has changed" };
+        screen::tell(&format!("{what} since the start of the loop"));
+        return Ok(());
+    }
+    let text = checkpoint::diff_since(&start.root, &start.tree, &paths)?;
+    if std::io::stdout().is_terminal() {
+        screen::print(&visible_lines(&String::from_utf8_lossy(&text)))
+    } else {
+        // Byte for byte, so that `git apply -R` accepts it.
+        screen::print_bytes(&text)
+    }
 }

@@ -2,7 +2,6 @@
 
 mod adopt;
 mod blocked;
-mod build;
 mod cancel;
 mod check;
 mod checkpoint;
@@ -11,14 +10,10 @@ mod context;
 mod criteria;
 mod delegate;
 mod demo;
-mod diff;
 mod explain;
 mod help;
-mod human_only;
-mod ideate;
 mod man;
 mod misread;
-mod own_loop;
 mod parallel;
 mod pause;
 mod plan;
@@ -26,20 +21,18 @@ mod ralplan;
 mod refine;
 mod replay;
 mod report;
-mod resume;
 mod run;
 mod session;
-mod session_id;
 mod share;
 mod signal;
 mod start;
 mod status;
 mod statusline;
-mod supervise;
 mod task;
 mod trust;
 mod verify;
 mod watch;
+mod who_may;
 
 use crate::command::context_dir::Here;
 pub use crate::command::exit::CAUSES as EXIT_CODES;
@@ -48,11 +41,11 @@ use crate::runs::{shared, worker};
 use anyhow::Result;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args as _, FromArgMatches, Parser, Subcommand};
-pub use own_loop::Reach;
 use ralph_core::guard::human_only as rules;
 use ralph_io::client::{self, client_settings::ClientSettings};
 use ralph_io::project::settings;
 use std::process::ExitCode;
+pub use who_may::Reach;
 
 #[derive(Parser)]
 #[command(name = "ralph", version, about = "Makes Claude Code finish the job", long_about = None)]
@@ -96,7 +89,7 @@ enum Command {
     /// Work unattended, in fresh clients, until the criteria hold
     Run(Box<run::Args>),
     /// Carry out the planned tasks, each in a fresh client
-    Build(build::Args),
+    Build(run::BuildArgs),
     /// Plan tasks in headless rounds
     Plan(plan::Args),
     /// Carry out tasks side by side, each in its own worktree
@@ -114,7 +107,7 @@ enum Command {
     #[command(subcommand)]
     Refine(refine::RefineCommand),
     /// Have a client collect ideas; print them as tasks for `ralph task sync`
-    Ideate(ideate::Args),
+    Ideate(plan::IdeateArgs),
     /// Show and change the loop's tasks
     Task(task::Args),
     /// Update the tasks from a planner's list; same as `ralph task sync`
@@ -138,12 +131,12 @@ enum Command {
     /// Accept changed criteria or tests; the model cannot
     Accept(criteria::Args),
     /// Show what has changed since the start of a loop
-    Diff(diff::Args),
+    Diff(criteria::DiffArgs),
     /// Accept changed criteria; same as `ralph accept`
     #[command(subcommand)]
     Criteria(criteria::CriteriaCommand),
     #[command(hide = true)]
-    Supervise(supervise::Args),
+    Supervise(delegate::SuperviseArgs),
     #[command(hide = true, subcommand)]
     Delegate(delegate::DelegateCommand),
     #[command(hide = true)]
@@ -232,7 +225,7 @@ pub fn run() -> ExitCode {
         Err(error) => return misread::report(error, command()),
     };
     let reach = command.reach();
-    let done = sees_state(reach, &name).and_then(|()| human_only::check(&command, reach, &name));
+    let done = sees_state(reach, &name).and_then(|()| who_may::check(&command, reach, &name));
     let done = done.and_then(|()| has_usable_settings(&name));
     let done = done.and_then(|()| match command {
         Command::Start(args) => start::run(args),
@@ -240,7 +233,7 @@ pub fn run() -> ExitCode {
         Command::Watch(args) => watch::run(&args),
         Command::Cancel(args) => cancel::run(&args),
         Command::Pause(args) => pause::run(&args),
-        Command::Resume(args) => resume::run(&args),
+        Command::Resume(args) => pause::run_resume(&args),
         Command::Signal(command) => signal::run(&command),
         Command::Adopt(args) => adopt::run(&args),
         Command::Trust(args) => trust::run(&args),
@@ -251,13 +244,13 @@ pub fn run() -> ExitCode {
         Command::Task(args) => task::run(args),
         Command::PlanSync(args) => task::sync::run(&args),
         Command::Run(args) => run::run(&args),
-        Command::Build(args) => build::run(&args),
+        Command::Build(args) => run::run_build(&args),
         Command::Parallel(command) => parallel::run(&command),
         Command::Share(args) => share::run(&args),
         Command::Ralplan(command) => ralplan::run(&command),
         Command::Session(command) => session::run(&command),
         Command::Refine(command) => refine::run(&command),
-        Command::Ideate(args) => ideate::run(&args),
+        Command::Ideate(args) => plan::run_ideate(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Install(args) => crate::setup::install::run(&args),
         Command::Uninstall(args) => crate::setup::uninstall::run(&args),
@@ -267,9 +260,9 @@ pub fn run() -> ExitCode {
         Command::Context(args) => context::run(&args),
         Command::Blocked(args) => blocked::run(&args),
         Command::Accept(args) => criteria::accept(&args),
-        Command::Diff(args) => diff::run(&args),
+        Command::Diff(args) => criteria::run_diff(&args),
         Command::Criteria(command) => criteria::run(&command),
-        Command::Supervise(args) => supervise::run(&args),
+        Command::Supervise(args) => delegate::supervise(&args),
         Command::Delegate(command) => delegate::run(&command),
         Command::Round => worker::run(),
         Command::Exchange => shared::exchange::run(),
@@ -321,8 +314,9 @@ fn asked_by_ralph() -> Option<(Command, String)> {
         let read = table.try_get_matches_from(arguments).ok()?;
         Command::Delegate(delegate::DelegateCommand::from_arg_matches(&read).ok()?)
     } else if first == "supervise" {
-        let read = supervise::Args::augment_args(table).try_get_matches_from(arguments).ok()?;
-        Command::Supervise(supervise::Args::from_arg_matches(&read).ok()?)
+        let read =
+            delegate::SuperviseArgs::augment_args(table).try_get_matches_from(arguments).ok()?;
+        Command::Supervise(delegate::SuperviseArgs::from_arg_matches(&read).ok()?)
     } else {
         return None;
     };

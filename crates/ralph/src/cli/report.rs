@@ -4,11 +4,10 @@
 //! The Markdown goes to standard output. The page goes to a file, in one step; an existing file is
 //! replaced only if it is such a page, so that a mistyped name destroys nothing.
 
-use super::explain;
-use super::refine::report as refine;
-use super::session;
-use super::status::looked::LoopView;
 use super::status::text::next;
+use super::{explain, session};
+use crate::cli::refine::show as refine;
+use crate::cli::status::LoopView;
 use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
@@ -64,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         Some(id) if named(id).is_ok() => session::report(&OrchestrationContext::gather(here)?, id)?,
         Some(name) => match refused_name(name) {
             Some(why) => return Err(refused(Exit::Usage, visible(&why))),
-            None => refine::of(&here, name)?,
+            None => refine::report(&here, name)?,
         },
         None => of_a_loop(here, args)?,
     };

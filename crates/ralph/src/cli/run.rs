@@ -1,13 +1,11 @@
-//! `ralph run`: works without a person, in rounds of fresh clients, until the criteria hold.
+//! `ralph run` and `ralph build`: work without a person, in rounds of fresh clients, until the criteria hold.
 
 use super::start::LoopLimits;
-use crate::command::context_dir::Here;
+use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, refused};
-use crate::command::journal::note;
-use crate::command::plan_import;
 use crate::command::select_loop::{self, FoundLoop, LoopFilter};
 use crate::command::select_shared::SharedArgs;
-use crate::command::{number, screen};
+use crate::command::{number, plan_import, screen};
 use crate::runs::build::{self, ReadyRun, RunOptions};
 use crate::runs::shared::{self, SharedOptions};
 use anyhow::{Context, Result};
@@ -192,4 +190,30 @@ fn go_on(args: &Args, here: &Here) -> Result<Exit> {
 fn read(file: &Path) -> Result<String> {
     crate::command::exit::must_exist(file)?;
     given::file(file)
+}
+
+// `ralph build`: works through the planned tasks without a person. It is `ralph run` on a plan.
+
+/// How many rounds, and how they run.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES, mut_arg("rounds", as_in_build))]
+pub(crate) struct BuildArgs {
+    #[command(flatten)]
+    how: RunOptions,
+}
+
+/// The rounds of a build have a long flag, which means the turns of the loop in `ralph run`.
+fn as_in_build(rounds: clap::Arg) -> clap::Arg {
+    rounds.long("max-iterations").help("Maximum number of rounds; 0: until no task is ready")
+}
+
+pub(crate) fn run_build(args: &BuildArgs) -> Result<Exit> {
+    let here = Here::gather()?;
+    let found = select_loop::one(&here, &args.how.which, LoopFilter::WithTasks)?;
+    build::nobody_works(&found.state)?;
+    if args.how.client.dry_run {
+        build::show_first(&here, Some(&found.file), &found.state, &args.how, "build")?;
+        return Ok(Exit::Done);
+    }
+    ReadyRun::check(&here, "build", &args.how, Some(&found.state))?.work_on(&found, |_| {})
 }

@@ -1,32 +1,44 @@
 //! `ralph session …`: an orchestration, whose router is this program. It decides which agent is
 //! called next and with what; a model, a script or the user makes the call.
 
-mod list;
-mod mark;
-mod new;
 mod next;
-mod repair;
 mod run;
-mod send;
-mod waves;
 
 use super::Reach;
+use super::task::{Format, in_format};
 use crate::command::complete;
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, refused};
-use crate::orchestration::{OrchestrationContext, named};
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::screen::{self, visible, visible_lines};
+use crate::orchestration::{NONE, OrchestrationContext, missing, named};
 use anyhow::Result;
 use clap_complete::engine::ArgValueCandidates;
+use ralph_core::modes::orchestration::change::{RouterWrite, apply};
+use ralph_core::modes::orchestration::files::{OrchestrationFile as File, folder};
+use ralph_core::modes::orchestration::finding::OrchestrationFinding;
+use ralph_core::modes::orchestration::id::{OrchestrationId, REFUSED};
+use ralph_core::modes::orchestration::invocation::CallKey;
+use ralph_core::modes::orchestration::metadata::Counts;
+use ralph_core::modes::orchestration::progress::{Progress, TaskMark};
+use ralph_core::modes::orchestration::repair::repair as mended;
+use ralph_core::modes::orchestration::signal::SignalKeyword;
+use ralph_core::modes::orchestration::snapshot::{Picture, Snapshot};
+use ralph_core::modes::orchestration::validate::{is_invalid, validate as findings};
+use ralph_core::modes::orchestration::waves::TaskFiles;
+use ralph_core::modes::orchestration::{attempts, machine, which};
 use ralph_core::state::EndingKind;
+use ralph_core::text::plural::noun;
 use ralph_core::views::report::{self, OrchestrationReportInput, Report};
 use ralph_hooks::modes::orchestration;
+use ralph_io::client::given;
+use ralph_io::process::clock;
 use ralph_io::store::lifecycle;
 
 /// What to do about a session.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum OrchestrationCommand {
     /// Begin an orchestration
-    New(new::Args),
+    New(NewArgs),
     /// List the orchestrations of this project
     List,
     /// Print which agents to call next, and their prompts
@@ -34,22 +46,22 @@ pub(crate) enum OrchestrationCommand {
     Next(next::Next),
     /// Set the status of a task in `progress.md`
     #[command(hide = true)]
-    Mark(mark::Args),
+    Mark(MarkArgs),
     /// Show the tasks in waves
-    Waves(waves::Waves),
+    Waves(Waves),
     /// Send a message to an orchestration while it works
-    Signal(send::SignalArgs),
+    Signal(SignalArgs),
     /// Give feedback for the next iteration
     #[command(subcommand)]
-    Feedback(send::FeedbackCommand),
+    Feedback(FeedbackCommand),
     /// Check the files of an orchestration
-    Validate(repair::Validate),
+    Validate(Validate),
     /// Repair the files of a damaged orchestration
-    Repair(repair::Repair),
+    Repair(Repair),
     /// Show the state of an orchestration
     Status(next::Args),
     /// Draw the tasks and their dependencies
-    Graph(waves::WavesArgs),
+    Graph(WavesArgs),
     /// Run an orchestration, each call in a fresh client
     Run(run::Args),
 }
@@ -69,25 +81,23 @@ impl OrchestrationCommand {
 pub(crate) fn run(command: &OrchestrationCommand) -> Result<Exit> {
     let place = OrchestrationContext::gather(Here::gather()?)?;
     match command {
-        OrchestrationCommand::New(args) => new::run(&place, args),
-        OrchestrationCommand::List => list::run(&place),
+        OrchestrationCommand::New(args) => new(&place, args),
+        OrchestrationCommand::List => list(&place),
         OrchestrationCommand::Next(args) => {
             refuse_cancelled(&place, args.which())?;
             next::next(&place, args)
         }
         OrchestrationCommand::Mark(args) => {
             refuse_cancelled(&place, args.which())?;
-            mark::run(&place, args)
+            mark(&place, args)
         }
-        OrchestrationCommand::Waves(args) => waves::waves(&place, args),
-        OrchestrationCommand::Signal(args) => send::signal(&place, args),
-        OrchestrationCommand::Feedback(send::FeedbackCommand::New(args)) => {
-            send::feedback(&place, args)
-        }
-        OrchestrationCommand::Validate(args) => repair::validate(&place, args),
-        OrchestrationCommand::Repair(args) => repair::repair(&place, args),
+        OrchestrationCommand::Waves(args) => waves(&place, args),
+        OrchestrationCommand::Signal(args) => signal(&place, args),
+        OrchestrationCommand::Feedback(FeedbackCommand::New(args)) => feedback(&place, args),
+        OrchestrationCommand::Validate(args) => validate(&place, args),
+        OrchestrationCommand::Repair(args) => repair(&place, args),
         OrchestrationCommand::Status(args) => next::status(&place, args),
-        OrchestrationCommand::Graph(args) => waves::drawing(&place, args),
+        OrchestrationCommand::Graph(args) => drawing(&place, args),
         OrchestrationCommand::Run(args) => run::run(&place, args),
     }
 }
@@ -130,4 +140,380 @@ pub(super) fn report(place: &OrchestrationContext, name: &str) -> Result<Report>
         step: &step,
         now: place.here.now,
     }))
+}
+
+// `ralph session new`: creates the folder of an orchestration, with the request.
+
+/// What is asked for.
+#[derive(Debug, clap::Args)]
+pub(crate) struct NewArgs {
+    /// What to do; `-` reads standard input
+    #[arg(required = true)]
+    task: Vec<String>,
+    /// Id in the form YYMMDD-hhmmss [default: the local time]
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+}
+
+fn new(place: &OrchestrationContext, args: &NewArgs) -> Result<Exit> {
+    let task = match args.task.as_slice() {
+        [dash] if dash == "-" => given::stdin()?,
+        words => words.join(" "),
+    };
+    if task.trim().is_empty() {
+        return Err(refused(Exit::Usage, "the task is missing; type `ralph session new TASK`"));
+    }
+    is_new(&task)?;
+    let id = begin(place, task.trim(), args.id.as_deref())?;
+    let next =
+        format!("session {id} begun in `{}`\n`ralph session next` says what to do", folder(&id));
+    screen::print(&next)?;
+    Ok(Exit::Done)
+}
+
+/// Refuses a sentence that continues an orchestration: it is no task for a new one.
+fn is_new(task: &str) -> Result<()> {
+    let Some(said) = which::continued(task) else { return Ok(()) };
+    let Some(id) = said.id else { return Err(refused(Exit::Usage, REFUSED)) };
+    let what = format!(
+        "this continues session {id}: `ralph session feedback new --id {id}` takes the feedback, `ralph session run --id {id}` \
+         goes on"
+    );
+    Err(refused(Exit::Usage, what))
+}
+
+/// Begins an orchestration under the given name, or under one made from the current second.
+fn begin(place: &OrchestrationContext, task: &str, name: Option<&str>) -> Result<OrchestrationId> {
+    let Some(name) = name else {
+        return place.sessions.begin_now(task, place.here.now).map_err(bad_state);
+    };
+    let id = named(name)?;
+    if place.sessions.begin(&id, task).map_err(bad_state)? {
+        return Ok(id);
+    }
+    Err(refused(
+        Exit::No,
+        format!("orchestration {id} exists; `ralph session next --id {id}` continues it"),
+    ))
+}
+
+// `ralph session list`: one line for each orchestration of the project.
+
+fn list(place: &OrchestrationContext) -> Result<Exit> {
+    let mut lines = Vec::new();
+    for id in place.sessions.list() {
+        // An unreadable orchestration does not hide the others.
+        lines.push(match place.read(&id) {
+            Ok(seen) => {
+                let seen = orchestration::as_driven(&place.here.home, &place.here.root, &seen);
+                let step = machine::next(&seen, place.here.now);
+                let said = machine::output(&seen, &step);
+                let tasks = said.tasks_summary;
+                format!(
+                    "{id}  {}  iteration {}  {} of {} {} done  {}",
+                    said.current_state,
+                    said.iteration,
+                    tasks.completed,
+                    tasks.total,
+                    noun(tasks.total, "task", "tasks"),
+                    said.status
+                )
+            }
+            Err(error) => format!("{id}  {}", visible(&format!("{error:#}"))),
+        });
+    }
+    screen::print(if lines.is_empty() { NONE.to_owned() } else { lines.join("\n") }.as_str())?;
+    Ok(Exit::Done)
+}
+
+// `ralph session mark`: sets the status of one task, and the counts in the metadata.
+
+/// Which task, and how far it is.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MarkArgs {
+    /// Id of the task
+    task: String,
+    /// open, started, review, done, failed or cancelled, or its mark: `[ ]`, `[/]`, …
+    #[arg(value_parser = status, allow_hyphen_values = true)]
+    status: TaskMark,
+    /// Note to show after the id
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+    #[command(flatten)]
+    which: OrchestrationArg,
+}
+
+impl MarkArgs {
+    fn which(&self) -> &OrchestrationArg {
+        &self.which
+    }
+}
+
+fn status(said: &str) -> Result<TaskMark, String> {
+    let of_word = || {
+        let words = ["open", "started", "review", "done", "failed", "cancelled"];
+        let at = words.iter().position(|word| word.eq_ignore_ascii_case(said))?;
+        TaskMark::ALL.get(at).copied()
+    };
+    TaskMark::of(said).or_else(of_word).ok_or_else(|| {
+        format!("no status `{said}`; type `[ ]`, `[/]`, `[P]`, `[x]`, `[F]` or `[C]`")
+    })
+}
+
+fn mark(place: &OrchestrationContext, args: &MarkArgs) -> Result<Exit> {
+    if args.note.as_ref().is_some_and(|note| note.contains(['\n', '\r'])) {
+        return Err(refused(Exit::Usage, "a note is one line; write more into the task's report"));
+    }
+    let id = place.find(args.which.id.as_deref())?;
+    let home = &place.here.home;
+    let is_driven = orchestration::driving(home, &place.here.root, &id).is_some();
+    let changed = place.update(&id, |seen| {
+        let now = place.here.now;
+        // If nobody drives the orchestration, nobody else writes the changes that
+        // belong before the mark.
+        let seen = match is_driven {
+            true => seen.clone(),
+            false => next::decided(place, seen)?.0,
+        };
+        let (change, failed) = change(place, &seen, args);
+        let mut after =
+            apply(&seen, &[change], clock::local(now)).map_err(|why| refused(Exit::No, why))?;
+        if let Some(execution) = failed {
+            after.tries.marked_failed(&execution, now);
+        }
+        Ok((after, ()))
+    })?;
+    let progress = Progress::parse(changed.after.text(File::Progress).unwrap_or_default());
+    let counts = Counts::of(&progress);
+    screen::say(&format!(
+        "{} {}; {} of {} {} done",
+        visible(&args.task),
+        args.status,
+        counts.completed,
+        counts.total,
+        noun(counts.total, "task", "tasks")
+    ))?;
+    Ok(Exit::Done)
+}
+
+/// The change and, if it marks a task as failed, the execution that this ends. Of several planning
+/// entries with this id in this iteration, the first unsettled one is marked.
+fn change(
+    place: &OrchestrationContext,
+    seen: &Snapshot,
+    args: &MarkArgs,
+) -> (RouterWrite, Option<CallKey>) {
+    let picture = Picture::of(seen);
+    let (_, iteration) = machine::resolve(&picture);
+    let progress = picture.progress.clone().unwrap_or_default();
+    let mut planning: Vec<_> =
+        progress.planning(iteration).filter(|entry| entry.id == args.task).collect();
+    planning.sort_by_key(|entry| entry.status.is_settled());
+    if let Some(entry) = planning.first() {
+        let (line, status, note) = (entry.line, args.status, args.note.clone());
+        return (RouterWrite::MarkPlanning { iteration, line, status, note }, None);
+    }
+    let entry = progress.task(&args.task);
+    let started = || {
+        let attempt = attempts::next(&picture, entry, &seen.tries, &args.task, iteration);
+        let now = clock::local(place.here.now);
+        format!("Attempt {attempt}, Iteration {iteration}, started: {now}")
+    };
+    let note = args.note.clone();
+    // The start time later shows that the task's executor is gone.
+    let note = note.or_else(|| (args.status == TaskMark::InProgress).then(started));
+    let fails = args.status == TaskMark::Failed
+        && entry.is_some_and(|entry| entry.status != TaskMark::Failed);
+    let failed = fails.then(|| attempts::execution(&args.task, iteration));
+    (RouterWrite::Mark { task: args.task.clone(), status: args.status, note }, failed)
+}
+
+// `ralph session waves` and `graph`: the tasks in the order in which they are carried
+// out, listed or drawn.
+
+/// Which session.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Waves {
+    #[command(flatten)]
+    which: OrchestrationArg,
+}
+
+/// How to draw.
+#[derive(Debug, clap::Args)]
+pub(crate) struct WavesArgs {
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    format: Format,
+    #[command(flatten)]
+    which: OrchestrationArg,
+}
+
+const NO_TASKS: &str = "there are no tasks yet; the planner writes them";
+
+fn waves(place: &OrchestrationContext, args: &Waves) -> Result<Exit> {
+    let wanted = wanted(place, &args.which)?;
+    let with_mark = |id: &&str| match wanted.status(id) {
+        Some(status) => format!("{status} {id}"),
+        None => (*id).to_owned(),
+    };
+    let waves = wanted.waves();
+    let rows = waves.iter().enumerate().map(|(at, wave)| {
+        let tasks: Vec<String> = wave.iter().map(with_mark).collect();
+        format!("wave {}: {}", at + 1, tasks.join(", "))
+    });
+    let mut rows: Vec<String> = rows.collect();
+    rows.extend(wanted.flaws().into_iter().map(|(task, flaw)| format!("tasks/{task}.md: {flaw}")));
+    let text = if rows.is_empty() { NO_TASKS.to_owned() } else { rows.join("\n") };
+    screen::print(&visible_lines(&text))?;
+    Ok(Exit::Done)
+}
+
+fn drawing(place: &OrchestrationContext, args: &WavesArgs) -> Result<Exit> {
+    let tasks = wanted(place, &args.which)?.drawn();
+    in_format(args.format, &tasks, place.here.now, NO_TASKS)
+}
+
+fn wanted(place: &OrchestrationContext, which: &OrchestrationArg) -> Result<TaskFiles> {
+    let picture = Picture::of(&place.read(&place.find(which.id.as_deref())?)?);
+    let progress = picture.progress.clone().unwrap_or_default();
+    Ok(TaskFiles::of(&picture, &progress))
+}
+
+// `ralph session signal` and `feedback new`: messages from the user to an orchestration.
+
+/// What is said.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SignalArgs {
+    /// steer: change the work from now on; pause: begin nothing new; stop: end; info: only for
+    /// information
+    #[arg(value_enum)]
+    word: SignalWord,
+    /// The message; `-` reads standard input
+    text: Vec<String>,
+    #[command(flatten)]
+    which: OrchestrationArg,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum SignalWord {
+    Steer,
+    Pause,
+    Stop,
+    Info,
+}
+
+/// What is done about feedback.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum FeedbackCommand {
+    /// Create a feedback file for the next iteration
+    New(New),
+}
+
+/// For which session.
+#[derive(Debug, clap::Args)]
+pub(crate) struct New {
+    #[command(flatten)]
+    which: OrchestrationArg,
+}
+
+fn signal(place: &OrchestrationContext, args: &SignalArgs) -> Result<Exit> {
+    let text = match args.text.as_slice() {
+        [dash] if dash == "-" => given::stdin()?,
+        words => words.join(" "),
+    };
+    let word = match args.word {
+        SignalWord::Steer => SignalKeyword::Steer,
+        SignalWord::Pause => SignalKeyword::Pause,
+        SignalWord::Stop => SignalKeyword::Stop,
+        SignalWord::Info => SignalKeyword::Info,
+    };
+    if text.trim().is_empty() && matches!(word, SignalKeyword::Steer | SignalKeyword::Info) {
+        return Err(refused(
+            Exit::Usage,
+            "the message is missing; type `ralph session signal steer TEXT`",
+        ));
+    }
+    let id = place.find(args.which.id.as_deref())?;
+    let sent = place.sessions.send(&id, word, &text, place.here.now).map_err(bad_state)?;
+    sent.ok_or_else(|| missing(&id))?;
+    let when = match word {
+        SignalKeyword::Pause => "nothing new is begun until something else is said",
+        SignalKeyword::Stop => "no agent is called any more, and it ends",
+        SignalKeyword::Steer | SignalKeyword::Info => "the agents that are called next are told",
+    };
+    screen::say(&format!("{} sent to session {id}; {when}", word.as_str()))?;
+    Ok(Exit::Done)
+}
+
+fn feedback(place: &OrchestrationContext, args: &New) -> Result<Exit> {
+    let id = place.find(args.which.id.as_deref())?;
+    let (_, iteration) = machine::resolve(&Picture::of(&place.read(&id)?));
+    let next = iteration + 1;
+    let path = place.sessions.feedback(&id, next, place.here.now).map_err(bad_state)?;
+    let path = path.ok_or_else(|| missing(&id))?;
+    screen::say(&format!(
+        "write what iteration {next} is to do into `{path}`, and put logs and pictures beside it\n`ralph \
+         session next` takes it up once it asks for something"
+    ))?;
+    Ok(Exit::Done)
+}
+
+// `ralph session validate` and `repair`: what is wrong with an orchestration's files, and how much
+// of it can be repaired.
+
+/// Which session.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Validate {
+    #[command(flatten)]
+    which: OrchestrationArg,
+}
+
+/// Which session.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Repair {
+    #[command(flatten)]
+    which: OrchestrationArg,
+}
+
+fn validate(place: &OrchestrationContext, args: &Validate) -> Result<Exit> {
+    let id = place.find(args.which.id.as_deref())?;
+    let found = findings(&place.read(&id)?);
+    match found.is_empty() {
+        true => screen::print(&format!("session {id}: nothing is wrong"))?,
+        false => screen::print(&visible_lines(&lines(&found)))?,
+    }
+    Ok(code(&found))
+}
+
+fn repair(place: &OrchestrationContext, args: &Repair) -> Result<Exit> {
+    let id = place.find(args.which.id.as_deref())?;
+    let now = place.here.now;
+    let changed = place.update(&id, |seen| {
+        let mended = mended(seen, clock::local(now));
+        // Keeps the files as they were: damaged or not, they are a person's work.
+        let kept = place.sessions.keep(seen, &mended.after, now)?;
+        Ok((mended.after, (mended.done, mended.left, kept)))
+    })?;
+    let (done, left, kept) = changed.what;
+    let mut text = match done.is_empty() {
+        true => format!("session {id}: there was nothing to put right"),
+        false => format!("put right:\n{}", lines(&done)),
+    };
+    if let Some(folder) = kept {
+        text.push_str(&format!("\nas it was: `{}`", visible(&folder.display().to_string())));
+    }
+    if !left.is_empty() {
+        text.push_str(&format!("\nleft:\n{}", lines(&left)));
+    }
+    screen::print(&visible_lines(&text))?;
+    Ok(code(&left))
+}
+
+fn lines(found: &[OrchestrationFinding]) -> String {
+    found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// `No` if the orchestration must be repaired before it can continue.
+fn code(found: &[OrchestrationFinding]) -> Exit {
+    if is_invalid(found) { Exit::No } else { Exit::Done }
 }

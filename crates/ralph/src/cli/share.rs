@@ -2,13 +2,10 @@
 //!
 //! Each step may be repeated: a share that was killed is completed by the same command.
 
-use crate::command::complete;
-use crate::command::context_dir::Here;
+use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state, refused};
-use crate::command::journal::note;
-use crate::command::screen;
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
-use crate::command::select_shared;
+use crate::command::{complete, screen, select_shared};
 use anyhow::Result;
 use clap_complete::engine::ArgValueCandidates;
 use ralph_core::evidence::pinned;

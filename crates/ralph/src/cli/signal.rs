@@ -3,21 +3,20 @@
 //! The session's next hook delivers it, within one tool call of a working turn. To end or pause a
 //! loop there are `ralph cancel` and `ralph pause`.
 
-use crate::command::context_dir::Here;
+use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state, refused};
-use crate::command::journal::note;
 use crate::command::screen;
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
-use crate::command::select_shared::{SharedArgs, one_loop};
-use crate::command::shared_order;
+use crate::command::select_shared::{self, SharedArgs, one_loop};
 use crate::runs::parallel;
 use anyhow::Result;
 use ralph_core::state::LoopState;
 use ralph_core::state::signals::{self, SignalKind};
 use ralph_core::tasks::shared::text::Name;
+use ralph_io::client::given;
 use ralph_io::process::watch::Watch;
+use ralph_io::store::lifecycle;
 use ralph_io::store::mailbox::{Mailbox, Whereabouts};
-use ralph_io::{client::given, store::lifecycle};
 use std::time::{Duration, Instant};
 
 /// How long to wait before the mailbox is read again if the system reports no changes.
@@ -76,7 +75,7 @@ pub(crate) fn run(command: &SignalCommand) -> Result<Exit> {
     }
     let here = Here::gather()?;
     if let Some(place) = shared.place(&here)? {
-        return shared_order::signal(&place, kind, &text);
+        return select_shared::order_signal(&place, kind, &text);
     }
     let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
     let Sent { name, workers, words } = send(&here, &found, kind, &text)?;

@@ -3,20 +3,21 @@
 //! A skill calls it inside a session where no prompt hook is registered: the model passes on what
 //! the user typed. The command then allows only what the model may do.
 
-use super::{session_id, verify};
-use crate::command::complete;
-use crate::command::context_dir::Here;
+use super::verify;
+use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state, refused};
-use crate::command::journal::note;
-use crate::command::{number, screen, select_loop};
+use crate::command::{complete, number, screen, select_loop};
 use anyhow::{Context, Result};
 use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::arguments::{self, LoopRequest, Options};
+use ralph_core::modes::mode;
 use ralph_core::state::{Completion, Criterion, LoopState, Mode, StartedBy};
-use ralph_core::{modes::mode, views::messages};
+use ralph_core::views::messages;
 use ralph_hooks::begin::{self, StartOutcome, StartRequest};
 use ralph_hooks::typed;
-use ralph_io::{client::given, process::clock, process::programs, store::lifecycle};
+use ralph_io::client::given;
+use ralph_io::process::{clock, programs};
+use ralph_io::store::lifecycle;
 
 /// What a person may say about a start.
 #[derive(Debug, clap::Args)]
@@ -24,7 +25,7 @@ pub(crate) struct Args {
     /// What to do; `-` reads standard input [default: the planned loop]
     prompt: Option<String>,
     /// Bind the loop to this Claude Code session
-    #[arg(long, value_name = "ID", value_parser = session_id::parse, add = ArgValueCandidates::new(complete::sessions))]
+    #[arg(long, value_name = "ID", value_parser = number::session_id, add = ArgValueCandidates::new(complete::sessions))]
     session: Option<String>,
     #[command(flatten)]
     limits: LoopLimits,

@@ -3,23 +3,31 @@
 //! An unreadable loop is listed with the reason, never left out. Nothing is run or changed: a
 //! receipt is compared with the present tree, and shown as stale if the tree has changed.
 
-pub(super) mod criteria;
 mod document;
-pub(super) mod looked;
-pub(super) mod shared;
-mod table;
 pub(super) mod text;
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, Colour, visible};
-use crate::command::select_loop::{self, LoopArgs};
+use crate::command::select_loop::{self, FoundLoop, LoopArgs};
 use crate::command::select_shared::{SharedArgs, one_loop};
+use crate::verify;
 use anyhow::Result;
-use looked::LoopView;
-use ralph_core::state::{LoopState, Phase};
+use jiff::Timestamp;
+use ralph_core::evidence::receipt::{self, Proof, ReceiptStatus};
+use ralph_core::protocol::client_version::ClientVersion;
+use ralph_core::state::{Criterion, EndingKind, EndingTone, LoopState, PauseCause, Phase};
+use ralph_core::tasks::shared::view::View;
+use ralph_core::text::plural::lasted;
+use ralph_core::text::wrap;
+use ralph_core::views::shared::{BranchStanding, SharedLoop};
+use ralph_core::views::{messages, phrases};
+use ralph_io::client::{self, transcript};
+use ralph_io::git::shared::{SharedPlace, Trusted};
+use ralph_io::project;
+use ralph_io::store::lifecycle;
 use ralph_io::store::loop_file::LoopFile;
-use ralph_io::{project, store::lifecycle};
+use ralph_io::store::mailbox::Mailbox;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Default, clap::Args)]
@@ -52,7 +60,7 @@ struct LoopList {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     if let Some(place) = args.shared.place(&here)? {
-        return shared::run(&here, args.json, &place);
+        return run_shared(&here, args.json, &place);
     }
     let listed = gather(&here, args)?;
     if args.json {
@@ -63,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         format!("{}  {}", screen::coloured("unreadable", Colour::Red), visible(why))
     });
     if args.all {
-        let mut lines = table::lines(&listed.loops, here.now);
+        let mut lines = lines(&listed.loops, here.now);
         lines.extend(unreadable);
         if lines.is_empty() {
             lines.push(nothing_live(&here));
@@ -146,4 +154,237 @@ fn nothing_live(here: &Here) -> String {
         0,
         0,
     )
+}
+
+// A loop with what its project adds to its state.
+//
+// Only a live loop's project is examined: after the end its files may be anyone's. If the tree
+// cannot be examined, the receipts count as they are.
+
+pub(in crate::cli) struct LoopView {
+    pub(in crate::cli) file: LoopFile,
+    pub(in crate::cli) state: LoopState,
+    /// `None` if the tree was not, or could not be, examined.
+    proof: Option<Proof>,
+}
+
+impl LoopView {
+    /// Examines the project of a live loop.
+    pub(in crate::cli) fn at(found: FoundLoop) -> LoopView {
+        let FoundLoop { file, state, .. } = found;
+        let asks = |one: &Criterion| one.receipt.is_some();
+        let proof = (state.is_live() && state.acceptance_criteria.iter().any(asks))
+            .then(|| verify::look(&file, &state).ok())
+            .flatten();
+        LoopView { file, state, proof }
+    }
+
+    /// Reads the state alone: examining the tree costs too much for a display that refreshes often.
+    pub(in crate::cli) fn glimpsed(found: FoundLoop) -> LoopView {
+        LoopView { file: found.file, state: found.state, proof: None }
+    }
+
+    pub(in crate::cli) fn standing(&self, criterion: &Criterion) -> ReceiptStatus {
+        match &self.proof {
+            Some(proof) => proof.standing(criterion),
+            None => receipt::standing(criterion, None),
+        }
+    }
+
+    /// The first few files that made a receipt stale.
+    pub(in crate::cli) fn changed(&self, criterion: &Criterion) -> &[String] {
+        let changed = self.proof.as_ref().and_then(|proof| proof.changed.get(&criterion.id));
+        changed.map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether the criterion is proven: now, or for an ended loop when it ended
+    /// or was last verified.
+    fn is_proven(&self, criterion: &Criterion) -> bool {
+        match self.state.ending {
+            Some(_) => criterion.verified,
+            None => receipt::is_of_proof(criterion) && self.standing(criterion).is_met(),
+        }
+    }
+
+    /// How the turn was interrupted, if no event has reported it yet: the client fires
+    /// no hook for Esc.
+    pub(in crate::cli) fn cut(&self) -> Option<PauseCause> {
+        let turn = self.state.turn.as_ref().filter(|_| self.state.is_running())?;
+        transcript::cut_by(&transcript_of(&self.state)?, Some(turn.at))
+    }
+
+    /// The version of the client of a live loop's session, if its transcript tells it.
+    pub(in crate::cli) fn client(&self) -> Option<ClientVersion> {
+        self.state.is_live().then(|| transcript::client_version(&transcript_of(&self.state)?))?
+    }
+
+    /// Whole minutes of working time; none for a loop that never started.
+    fn minutes(&self, now: Timestamp) -> Option<u64> {
+        let until = self.state.ending.as_ref().map_or(now, |ending| ending.at);
+        self.state.started_at.map(|_| self.state.worked_seconds(until) / 60)
+    }
+
+    /// How many signals the model has not received.
+    pub(in crate::cli) fn signals_waiting(&self) -> usize {
+        Mailbox::of(&self.file, &self.state).waiting().len()
+    }
+
+    /// The number of the last checkpoint; none if none was, or could be, made.
+    fn checkpoint_number(&self) -> Option<u32> {
+        let reference = &self.state.checkpoint.as_ref()?.reference;
+        reference.rsplit('/').next()?.parse().ok()
+    }
+}
+
+/// The transcript of the loop's session: the file that its tokens were counted from, else the
+/// client's usual place.
+pub(in crate::cli) fn transcript_of(state: &LoopState) -> Option<PathBuf> {
+    if state.session_id.is_empty() {
+        return None;
+    }
+    let is_of = |path: &&String| {
+        Path::new(path).file_stem().is_some_and(|stem| stem == state.session_id.as_str())
+    };
+    let counted = state.usage.sources.keys().find(is_of).map(PathBuf::from);
+    counted.or_else(|| client::transcript(Path::new(&state.project_root), &state.session_id))
+}
+
+// All loops, one line each.
+
+/// What the columns show. The goal comes last: it is cut at the width of the terminal.
+const HEAD: [&str; 6] = ["LOOP", "STATE", "AT", "TIME", "PROJECT", "GOAL"];
+
+const STATE: usize = 1;
+
+/// A heading, and one line for each loop.
+fn lines(loops: &[LoopView], now: Timestamp) -> Vec<String> {
+    if loops.is_empty() {
+        return Vec::new();
+    }
+    let rows: Vec<[String; 6]> = loops.iter().map(|one| row(one, now)).collect();
+    let mut widths = HEAD.map(str::len);
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(wrap::columns(cell));
+        }
+    }
+    let mut lines = vec![screen::coloured(&line(&HEAD.map(str::to_owned), &widths), Colour::Dim)];
+    let from = widths[0] + 2;
+    lines.extend(loops.iter().zip(&rows).map(|(one, row)| {
+        let line = line(row, &widths);
+        let word = &row[STATE];
+        match line.get(from..).and_then(|rest| rest.strip_prefix(word.as_str())) {
+            Some(rest) => format!("{}{}{rest}", &line[..from], screen::coloured(word, colour(one))),
+            None => line,
+        }
+    }));
+    lines
+}
+
+fn row(one: &LoopView, now: Timestamp) -> [String; 6] {
+    let state = &one.state;
+    let position = messages::place(state);
+    let since = |at: Timestamp| lasted(now.duration_since(at).as_secs());
+    let time = match (&state.ending, state.started_at) {
+        (Some(ending), _) => format!("{} ago", since(ending.at)),
+        (None, Some(_)) => messages::lasted(state, now),
+        (None, None) => String::new(),
+    };
+    let project = Path::new(&state.project_root).file_name().unwrap_or_default();
+    let goal = state.prompt.split_whitespace().collect::<Vec<_>>().join(" ");
+    let below = if state.parent.is_some() { "  " } else { "" };
+    [
+        format!("{below}{}", state.loop_id),
+        phrases::standing(state),
+        position,
+        time,
+        project.to_string_lossy().into_owned(),
+        goal,
+    ]
+    .map(|cell| visible(&cell))
+}
+
+fn line(row: &[String; 6], widths: &[usize; 6]) -> String {
+    let mut line = String::new();
+    for (cell, width) in row.iter().zip(widths) {
+        let pad = width.saturating_sub(wrap::columns(cell));
+        line.push_str(&format!("{cell}{:pad$}  ", ""));
+    }
+    screen::cut(line.trim_end())
+}
+
+/// The same colours as on every screen.
+fn colour(one: &LoopView) -> Colour {
+    match phrases::rated(&one.state) {
+        None if one.state.is_running() => Colour::Green,
+        Some(EndingTone::Good) => Colour::Green,
+        Some(EndingTone::Look) => Colour::Yellow,
+        Some(EndingTone::Wrong) => Colour::Red,
+        None | Some(EndingTone::Quiet) => Colour::Dim,
+    }
+}
+
+// A loop that machines share: how it stands on the remote.
+
+fn run_shared(here: &Here, json: bool, place: &SharedPlace) -> Result<Exit> {
+    let view = place.read()?;
+    let shared = look(here, place, &view)?;
+    match json {
+        true => screen::print_json(&shared.document())?,
+        false => screen::print(&describe(&shared))?,
+    }
+    Ok(Exit::Done)
+}
+
+/// The loop as of the last fetch.
+pub(in crate::cli) fn look<'a>(
+    here: &Here,
+    place: &'a SharedPlace,
+    view: &'a View,
+) -> Result<SharedLoop<'a>> {
+    let digest = place.digest(&view.ledger)?;
+    let trusted = place.trusted(&here.home, &view.ledger, &digest);
+    Ok(SharedLoop {
+        space: place.space(),
+        remote: place.remote(),
+        view,
+        branch: branch(place, view)?,
+        digest,
+        is_trusted: trusted == Trusted::Yes,
+        replaced: if let Trusted::Another(before) = trusted { Some(before) } else { None },
+    })
+}
+
+fn branch(place: &SharedPlace, view: &View) -> Result<BranchStanding> {
+    let (records, merged) = (place.records(), &view.ledger.branch);
+    let Some(proven) = &view.ledger.tree else { return Ok(BranchStanding::Empty) };
+    let tree = records.tree(merged)?;
+    if tree != *proven {
+        return Ok(BranchStanding::OtherTree(tree));
+    }
+    let Some(tip) = records.snapshot()?.branch else { return Ok(BranchStanding::Missing) };
+    Ok(if tip == *merged {
+        BranchStanding::Proven
+    } else if records.contains(&tip, merged)? {
+        BranchStanding::Ahead
+    } else if records.contains(merged, &tip)? {
+        BranchStanding::Behind
+    } else {
+        BranchStanding::Replaced
+    })
+}
+
+pub(in crate::cli) fn describe(shared: &SharedLoop<'_>) -> String {
+    let colour = match &shared.view.ledger.end {
+        Some(end) if end.ending == EndingKind::Complete => Colour::Green,
+        Some(_) => Colour::Red,
+        None if shared.view.ledger.pause.is_some() => Colour::Yellow,
+        None => Colour::Green,
+    };
+    let state = screen::coloured(&screen::visible(&shared.state()), colour);
+    let mut shown = format!("{}  {state}  {}", shared.space.loop_id(), shared.position());
+    for (label, value) in shared.rows() {
+        shown.push_str(&text::row(label, &value));
+    }
+    shown
 }

@@ -4,13 +4,9 @@ mod change;
 mod show;
 pub(super) mod sync;
 
-pub(super) use show::{Format, in_format};
-pub(super) use sync::store;
-
 use super::Reach;
-use crate::command::context_dir::Here;
+use crate::command::context_dir::{Here, note, note_at};
 use crate::command::exit::{Exit, bad_state, refused};
-use crate::command::journal::{note, note_at};
 use crate::command::plan_import;
 use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
@@ -23,7 +19,9 @@ use ralph_core::text::plural::counted;
 use ralph_hooks::begin;
 use ralph_io::store::lifecycle;
 use serde_json::Value;
+pub(super) use show::{Format, in_format};
 use std::path::Path;
+pub(super) use sync::store;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

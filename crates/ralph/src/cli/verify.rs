@@ -1,13 +1,12 @@
 //! `ralph verify`: runs the acceptance commands of a loop and keeps their receipts.
 
-use crate::cli::status::criteria::worth;
+use crate::cli::status::text::worth;
 use crate::command::complete;
-use crate::command::context_dir::Here;
+use crate::command::context_dir::{Here, note_seen};
 use crate::command::exit::{Exit, refused};
-use crate::command::journal::note_seen;
 use crate::command::screen::{self, Colour, visible, visible_lines};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
-use crate::verify::{self, Pace, VerifyOrder, VerifyOutcome, Watcher, asked};
+use crate::verify::{self, Pace, VerifyOrder, VerifyOutcome, Watcher};
 use anyhow::Result;
 use clap_complete::engine::ArgValueCandidates;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -139,11 +138,11 @@ fn request(found: &FoundLoop, args: &Args) -> Result<RunRequest> {
     if !args.for_driver {
         return Ok(RunRequest { pace, ..request_by_command(found) });
     }
-    if asked::by() != Some(CriterionRunner::Driver) {
+    if verify::requester() != Some(CriterionRunner::Driver) {
         return Err(refused(Exit::No, "`--for-driver` is for Ralph's own drivers; leave it out"));
     }
     let by = CriterionRunner::Driver;
-    let surroundings = asked::prepare(&found.file, by, args.restored.as_deref())?;
+    let surroundings = verify::prepare_environment(&found.file, by, args.restored.as_deref())?;
     Ok(RunRequest { by, surroundings, pace, clean: None })
 }
 

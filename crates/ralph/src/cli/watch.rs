@@ -4,34 +4,33 @@
 //! Loops are read only after a change, and lines are drawn only if they differ; the times
 //! change once a second.
 
-mod gather;
-mod keyboard;
 mod keys;
 mod model;
 #[cfg(test)]
 mod sample;
-mod shared;
-mod text;
 mod view;
 
-use super::{cancel, human_only, pause, resume, signal};
+use super::{cancel, pause, signal, status, who_may};
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen;
 use crate::command::select_loop::FoundLoop;
 use crate::command::select_shared::SharedArgs;
 use anyhow::{Context, Result};
-use keyboard::Keyboard;
-use keys::Act;
+use keys::{Act, Keyboard};
 use model::{InputMode, Model};
+use ralph_core::state::EndingKind;
 use ralph_core::state::signals::SignalKind;
+use ralph_io::git::shared::{Follower, SharedPlace};
 use ralph_io::process::wait_any::{Attention, StopSignal};
 use ralph_io::process::watch::Watch;
+use ralph_io::project::settings;
 use ralph_io::terminal::alt_screen::{self, Page};
 use ratatui::Terminal;
 use ratatui::backend::TermionBackend;
 use ratatui::text::Line;
-use std::io::{Stdout, stdout};
+use std::collections::BTreeSet;
+use std::io::{IsTerminal, Stdout, stdout};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -59,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     if args.shared.shared.is_some() {
         let here = Here::gather()?;
         let place = args.shared.place(&here)?.context("no shared loop is named")?;
-        return shared::run(&here, &place, can_draw);
+        return run_shared(&here, &place, can_draw);
     }
     if !alt_screen::can_be_taken() || !can_draw {
         let message = "`ralph watch` needs a terminal; `ralph status` shows the same once, and \
@@ -177,7 +176,7 @@ impl Watched {
             left -= 1;
             let places: Vec<&Path> = self.places.iter().map(|place| place.as_path()).collect();
             self.watch = Watch::begin(&places)?;
-            let found = gather::gather(&here, self.all, &mut self.seen);
+            let found = model::gather(&here, self.all, &mut self.seen);
             if found.places == self.places || left == 0 {
                 break found;
             }
@@ -262,12 +261,12 @@ fn carry_out(act: Act) -> Result<String> {
     match act {
         Act::Pause(loop_id) => pause::pause(&here, &FoundLoop::of(&here, &loop_id)?),
         Act::Resume(loop_id) => {
-            human_only::check_key(&here, "resume")?;
-            resume::resume(&here, &FoundLoop::of(&here, &loop_id)?)
+            who_may::check_key(&here, "resume")?;
+            pause::resume(&here, &FoundLoop::of(&here, &loop_id)?)
         }
         Act::Stop(loop_id) => cancel::end(&here, &FoundLoop::of(&here, &loop_id)?, false),
         Act::Steer(loop_id, text) => {
-            human_only::check_key(&here, "signal")?;
+            who_may::check_key(&here, "signal")?;
             let found = FoundLoop::of(&here, &loop_id)?;
             if !found.state.is_live() {
                 let message = format!("loop {loop_id} is not live; the model would not read it");
@@ -276,5 +275,56 @@ fn carry_out(act: Act) -> Result<String> {
             signal::send(&here, &found, SignalKind::Steer, &text).map(|sent| sent.words)
         }
         Act::Redraw | Act::Rest | Act::Quit => Ok(String::new()),
+    }
+}
+
+// `ralph watch --shared`: a shared loop until it ends. On a terminal, the page of `ralph status
+// --shared` is drawn anew after each change; elsewhere each change is a line.
+
+/// To the first column of the first line, and nothing below it.
+const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
+
+fn run_shared(here: &Here, place: &SharedPlace, can_draw: bool) -> Result<Exit> {
+    let poll = settings::read(&here.home, &here.root).0.shared().poll();
+    let is_page = can_draw && std::io::stdout().is_terminal();
+    let mut follower = Follower::new(place.records());
+    let mut before: Option<(String, BTreeSet<String>)> = None;
+    let mut trouble = String::new();
+    loop {
+        // A run of this clone needs the repository between two reads.
+        let read = place.open().and_then(|repository| repository.fetch());
+        match read {
+            Err(error) if before.is_none() => return Err(error),
+            Err(error) => {
+                let now = format!("{error:#}");
+                if now != trouble {
+                    screen::tell(&screen::visible(&format!("{now}; trying again")));
+                    trouble = now;
+                }
+                std::thread::sleep(poll);
+                continue;
+            }
+            Ok(()) => trouble.clear(),
+        }
+        let view = follower.look()?;
+        let shared = status::look(here, place, view)?;
+        let (page, lines) = (status::describe(&shared), shared.lines());
+        match &before {
+            Some((shown, _)) if is_page && *shown == page => {}
+            _ if is_page => {
+                screen::print_bytes(format!("{CLEAR}{}", screen::harmless(&page)).as_bytes())?;
+            }
+            None => screen::print(&page)?,
+            Some((_, known)) => {
+                let new = lines.iter().filter(|line| !known.contains(*line));
+                new.map(|line| screen::visible(line)).try_for_each(|line| screen::print(&line))?;
+            }
+        }
+        if let Some(end) = &view.ledger.end {
+            let is_complete = end.ending == EndingKind::Complete;
+            return Ok(if is_complete { Exit::Done } else { Exit::No });
+        }
+        before = Some((page, lines.into_iter().collect()));
+        std::thread::sleep(poll);
     }
 }

@@ -4,7 +4,7 @@ use super::exit::{Exit, refused};
 use anyhow::{Result, anyhow};
 use ralph_core::protocol::client_version::{ClientFeature, ClientVersion};
 use ralph_io::client;
-use ralph_io::process::run_once::{self, Program, ProgramEnd};
+use ralph_io::process::{self, Program, ProgramEnd};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -43,7 +43,7 @@ fn ask() -> Result<InstalledClient> {
         env: Vec::new(),
         deadline: DEADLINE,
     };
-    let outcome = run_once::run(&program)?;
+    let outcome = process::run_once(&program)?;
     if outcome.ended != ProgramEnd::Exited(0) {
         let how = match outcome.ended {
             ProgramEnd::Exited(code) => format!("ended with exit code {code}"),

@@ -8,9 +8,8 @@ use ralph_core::text::truncate::bounded;
 use ralph_core::text::{sanitize, secrets};
 use ralph_core::views::notice::Notice;
 use ralph_io::process::headless::without_secrets;
-use ralph_io::process::programs;
-use ralph_io::process::run_once::{self, Program, ProgramEnd};
-use ralph_io::terminal::notify;
+use ralph_io::process::{self, Program, ProgramEnd, programs};
+use ralph_io::terminal;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
@@ -57,7 +56,7 @@ pub(crate) fn send(settings: &NotifySettings, notice: &Notice) -> Vec<Delivery> 
 }
 
 fn on_desktop(notice: &Notice) -> Result<()> {
-    match notify::desktop(&notice.title, &notice.text) {
+    match terminal::desktop(&notice.title, &notice.text) {
         true => Ok(()),
         false => bail!("neither `notify-send` nor `osascript` could show it"),
     }
@@ -70,7 +69,7 @@ fn by_command(program: &str, args: &[String], notice: &Notice) -> Result<()> {
     let variables: Vec<_> = std::env::vars_os()
         .filter(|(name, _)| !name.to_str().is_some_and(secrets::is_clients_secret))
         .collect();
-    let result = run_once::run_apart(&Program {
+    let result = process::run_once_apart(&Program {
         command: found.to_str().context("the program's path is not valid UTF-8")?,
         args: args.iter().map(String::as_str).collect(),
         folder: Path::new(&notice.project),

@@ -1,7 +1,8 @@
-//! Numbers on the command line: plain decimal digits in range. Anything else is refused.
+//! Numbers and session ids on the command line. A number is plain decimal digits in range; anything else is refused.
 
 use ralph_core::modes::arguments::parse_number;
 use ralph_core::state::LimitFlag;
+use ralph_io::store::manifest::ManifestKey;
 
 /// Parses `--max-iterations`.
 pub(crate) fn max_iterations(text: &str) -> Result<u32, String> {
@@ -58,4 +59,16 @@ pub(crate) fn count(text: &str) -> Result<u32, String> {
     number.ok_or_else(|| {
         format!("needs a whole number from 1 to {MOST} in plain digits, not `{text}`")
     })
+}
+
+// Session ids on the command line, checked before anything is written under their name.
+
+/// Accepts an id that could be one of the client's.
+pub(crate) fn session_id(text: &str) -> Result<String, String> {
+    match ManifestKey::session(text) {
+        Some(_) => Ok(text.to_owned()),
+        None => Err(format!(
+            "needs the id of a Claude Code session, of letters, digits and hyphens, not `{text}`"
+        )),
+    }
 }

@@ -2,8 +2,8 @@
 //!
 //! Quotations are shortened to fit, never reworded.
 
-use super::answer::StepAnswer;
-use super::story::{StoryAction, StoryExpectation, StoryStep};
+use crate::demo::scripted::StepAnswer;
+use crate::demo::{StoryAction, StoryExpectation, StoryStep};
 use crate::setup::tell;
 use ralph_core::evidence::{observed, receipt};
 use ralph_core::state::{LoopState, Receipt};

@@ -4,11 +4,11 @@
 //! the user's own configuration.
 
 use super::ProgramMissing;
-use super::answer::StepAnswer;
-use super::story::PROJECT;
+use crate::demo::PROJECT;
+use crate::demo::scripted::StepAnswer;
 use anyhow::{Context, Result, bail};
 use ralph_core::protocol::registration::COMMAND_LINE;
-use ralph_io::process::run_once::{self, ProbeResult, Program, ProgramEnd};
+use ralph_io::process::{self, ProbeResult, Program, ProgramEnd};
 use ralph_io::project::user_files;
 use ralph_io::store::atomic;
 use ralph_io::store::home::Home;
@@ -117,7 +117,7 @@ impl Stage {
         let environment = self.environment();
         let ours = environment.iter().map(|(name, value)| (*name, value.as_os_str()));
         let own = errand.env.iter().map(|(name, value)| (*name, OsStr::new(value)));
-        run_once::run_apart(&Program {
+        process::run_once_apart(&Program {
             command: errand.command,
             args: errand.args.to_vec(),
             folder: self.project(),

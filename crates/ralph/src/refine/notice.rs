@@ -1,13 +1,12 @@
 //! Notifies a user who is looking elsewhere that a refinement is over.
 
-use crate::command::notify;
-use crate::command::screen;
+use crate::command::{notify, screen};
 use crate::refine::Refiner;
 use ralph_core::project::settings::NotifySettings;
 use ralph_core::views::notice::{Notice, NoticeEvent, WorkWithoutLoop};
 use ralph_io::process::clock;
 use ralph_io::project::settings;
-use ralph_io::terminal::notify as terminal;
+use ralph_io::terminal;
 
 /// Notifies through the desktop, else through the terminal's own notification and its bell; and
 /// through the user's command, if one is set.

@@ -9,12 +9,6 @@ pub(crate) mod keep;
 mod settle;
 mod shown;
 
-pub(crate) use begin::{
-    ReadyRun, RunOptions, alone, announce, ask_for_review, needs, nobody_works, note_start,
-    show_first, take_up,
-};
-pub(in crate::runs) use settle::settled;
-
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state};
 use crate::command::plan_import;
@@ -26,20 +20,26 @@ use crate::runs::options::ClientOptions;
 use crate::runs::parallel::held_by_client;
 use crate::runs::worker::RoundOrder;
 use anyhow::Result;
+pub(crate) use begin::{
+    ReadyRun, RunOptions, alone, announce, ask_for_review, needs, nobody_works, note_start,
+    show_first, take_up,
+};
 use events::Answer;
-use ralph_core::modes::build::{self as rules, ENDED, NextBuildStep, RoundFacts};
+use ralph_core::modes::build as rules;
+use ralph_core::modes::build::{ENDED, NextBuildStep, RoundFacts};
 use ralph_core::state::{EndingKind, LoopState, PauseCause, PlanFile, TaskStatus};
 use ralph_core::text::truncate::bounded;
 use ralph_core::views::messages;
 use ralph_hooks::{delegate, signals};
 use ralph_io::git::tree;
-use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
-use ralph_io::store::lifecycle;
+use ralph_io::process::wait_any::{InterruptRequest, Interrupts};
+use ralph_io::process::{clock, random};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::mailbox::Mailbox;
-use ralph_io::{process::clock, process::random, store::journal, store::notice};
+use ralph_io::store::{journal, lifecycle, notice};
 use serde_json::json;
 use settle::Settled;
+pub(in crate::runs) use settle::settled;
 use shown::used;
 use std::collections::BTreeMap;
 use std::convert::Infallible;

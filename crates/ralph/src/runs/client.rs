@@ -13,32 +13,28 @@ pub(crate) mod sandbox;
 use super::display::RoundDisplay;
 use super::screen::Screen;
 use crate::command::exit::{Exit, refused};
-pub(crate) use command::quoted;
-pub use command::{LONGEST_PROMPT, client, command_line, fit};
-pub(crate) use preflight::plugins;
-pub use preflight::{Preflight, preflight};
-
 use anyhow::{Context, Result};
 use attempt::{Attempt, Tried};
+pub(crate) use command::quoted;
+pub use command::{LONGEST_PROMPT, client, command_line, fit};
 use jiff::Timestamp;
+pub(crate) use preflight::plugins;
+pub use preflight::{Preflight, preflight};
 use ralph_core::protocol::loaded::ListedPlugins;
 use ralph_core::protocol::sandbox::SandboxReach;
 use ralph_core::state::Tokens;
+pub use ralph_core::stop::rounds::Policy;
 use ralph_core::stop::rounds::{self, Busy, NextRound, Showed};
 use ralph_core::transcript::stream::{Denial, Reason};
 use ralph_io::git::litter::RoundFolder;
 use ralph_io::process::headless::without_secrets;
-use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
-use ralph_io::process::programs;
-use ralph_io::process::strays;
+use ralph_io::process::wait_any::{InterruptRequest, Interrupts};
+use ralph_io::process::{clock, left_running, programs, random};
 use ralph_io::store::home::Home;
-use ralph_io::{process::clock, process::random};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-pub use ralph_core::stop::rounds::Policy;
 
 /// The prompt for a client that was cut off in the middle of its work.
 const GO_ON: &str = "The connection to the model was lost. Go on where you were.";
@@ -371,7 +367,7 @@ impl ClientRound {
     /// Ends what a killed client left running in its folder; returns the names.
     fn end_strays(&self) -> Vec<String> {
         match self.sandbox {
-            Some(_) => strays::end_in(&self.place()),
+            Some(_) => left_running::end_in(&self.place()),
             None => Vec::new(),
         }
     }

@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use ralph_core::stop::rounds::{Busy, Showed};
 use ralph_core::text::plural::noun;
 use ralph_core::transcript::stream::Account;
-use ralph_io::process::interrupts::InterruptRequest;
+use ralph_io::process::wait_any::InterruptRequest;
 
 /// More of a command is not needed to recognize it.
 const LONGEST: usize = 100;

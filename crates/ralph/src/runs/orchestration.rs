@@ -7,10 +7,8 @@ mod call;
 mod conclude;
 pub(crate) mod leftovers;
 
-pub(crate) use call::{About, round};
-
+use crate::command::context_dir::note;
 use crate::command::exit::{Exit, bad_state, refused};
-use crate::command::journal::note;
 use crate::orchestration::OrchestrationContext;
 use crate::runs::engine::{self, ClientRunner, MemberExit, Owner, RunEnd, Then, Words};
 use crate::runs::left::LeftForGit;
@@ -18,6 +16,7 @@ use crate::runs::options::ClientOptions;
 use crate::runs::screen::Whole;
 use anyhow::Result;
 use call::AtWork;
+pub(crate) use call::{About, round};
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::modes::orchestration::change::apply;
 use ralph_core::modes::orchestration::finding::Weight;
@@ -27,12 +26,11 @@ use ralph_core::modes::orchestration::machine::{self, Act, MachineStep};
 use ralph_core::modes::orchestration::snapshot::{Picture, Snapshot};
 use ralph_core::modes::orchestration::state::State;
 use ralph_core::state::LoopState;
-use ralph_core::stop;
-use ralph_core::stop::Routed;
+use ralph_core::stop::{self, Routed};
 use ralph_core::text::plural::noun;
-use ralph_io::process::interrupts::Interrupts;
+use ralph_io::process::wait_any::Interrupts;
+use ralph_io::process::{clock, random};
 use ralph_io::store::loop_file::LoopFile;
-use ralph_io::{process::clock, process::random};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 

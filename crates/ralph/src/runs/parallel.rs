@@ -6,29 +6,27 @@
 mod leftovers;
 pub(crate) mod worker;
 
-pub(crate) use leftovers::{free, held_by_client, kept, of_loop};
-pub(crate) use worker::planned;
-
-use crate::command::context_dir::Here;
+use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state};
-use crate::command::journal::note;
 use crate::runs::build::events::Answer;
 use crate::runs::build::{BuildOrder, Builder};
 use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then, Words};
 use crate::runs::options::ClientOptions;
 use crate::runs::screen::Whole;
 use anyhow::Result;
+pub(crate) use leftovers::{free, held_by_client, kept, of_loop};
 use ralph_core::evidence::completion_feedback::Withheld;
 use ralph_core::modes::parallel::{self, NextParallelStep};
 use ralph_core::state::{LoopState, PauseCause, TaskStatus};
 use ralph_core::stop;
 use ralph_core::views::messages;
 use ralph_io::process::clock;
-use ralph_io::process::interrupts::Interrupts;
+use ralph_io::process::wait_any::Interrupts;
 use ralph_io::store::loop_file::LoopFile;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use worker::AtWork;
+pub(crate) use worker::planned;
 
 /// Merges finished work into the branch of the main worktree, and returns a line about each.
 pub(crate) type Merge<'a> = &'a dyn Fn(&Here, &LoopFile) -> Result<Vec<String>>;

@@ -21,7 +21,7 @@ use ralph_core::tasks::plan::{Problem, lines};
 use ralph_core::text::plural::counted;
 use ralph_core::views::notice::{LIMITED, Notice, NoticeEvent, WorkWithoutLoop};
 use ralph_io::process::clock;
-use ralph_io::process::interrupts::Interrupts;
+use ralph_io::process::wait_any::Interrupts;
 use ralph_io::project::settings;
 use std::path::{Path, PathBuf};
 

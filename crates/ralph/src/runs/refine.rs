@@ -20,9 +20,9 @@ use ralph_core::modes::refine::{PlanAfter, RefineEvent, RefineOutcome, chart, sa
 use ralph_core::tasks::plan::{Problem, lines};
 use ralph_core::transcript::stream::Denial;
 use ralph_core::views::notice::{LIMITED, NoticeEvent};
-use ralph_io::process::interrupts::Interrupts;
+use ralph_io::process::wait_any::Interrupts;
+use ralph_io::process::{clock, random};
 use ralph_io::store::refine::{Commits, RefineStore};
-use ralph_io::{process::clock, process::random};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 

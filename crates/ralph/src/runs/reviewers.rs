@@ -8,8 +8,6 @@
 mod arguments;
 mod cost;
 
-pub(crate) use arguments::tools;
-
 use super::client::{self, ClientRound, Policy, RoundOutcome, RoundResult};
 use super::engine::{self, ClientRunner, MemberExit, Owner, Then, Words};
 use super::options;
@@ -18,14 +16,16 @@ use super::worker::RoundOrder;
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
 use anyhow::Result;
+pub(crate) use arguments::tools;
 use jiff::Timestamp;
 use ralph_core::evidence::review::prompt::ReviewerTools;
 use ralph_core::protocol::loaded::ListedPlugins;
 use ralph_core::state::{Bounds, LoopState, StartedReviewer, Tokens};
 use ralph_core::stop;
-use ralph_io::process::interrupts::Interrupts;
+use ralph_io::process::wait_any::Interrupts;
+use ralph_io::process::{clock, random};
+use ralph_io::project::user_files;
 use ralph_io::store::loop_file::LoopFile;
-use ralph_io::{process::clock, process::random, project::user_files};
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -8,7 +8,7 @@ use crate::command::screen::{self, Colour, visible};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use ralph_core::text::plural;
 use ralph_core::text::truncate::bounded;
-use ralph_io::process::interrupts::InterruptRequest;
+use ralph_io::process::wait_any::InterruptRequest;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;

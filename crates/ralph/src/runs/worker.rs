@@ -10,7 +10,7 @@ use crate::command::exit::{self, Exit, refused};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_io::client::given;
-use ralph_io::process::interrupts::Interrupts;
+use ralph_io::process::wait_any::Interrupts;
 use ralph_io::store::home::Home;
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::{lifecycle, lock, notice};

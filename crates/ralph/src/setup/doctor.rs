@@ -8,9 +8,8 @@ pub(crate) mod loops;
 mod registration;
 pub(crate) mod settings;
 
-use crate::command::context_dir::Here;
+use crate::command::context_dir::{Here, note};
 use crate::command::exit::Exit;
-use crate::command::journal::note;
 use crate::command::screen::{self, Colour};
 use crate::parallel::clean;
 use crate::setup::install::files::InstallRecord;

@@ -3,12 +3,12 @@
 
 use super::observe::Start;
 use super::round::record;
-use super::since_start::{changed_since_start, tree_now};
 use super::trees::within;
 use super::{CriteriaChoice, VerifyOrder, VerifyWork, Watcher};
 use crate::command::context_dir::Here;
 use crate::runs::reviewers::{self, ReviewRun, ReviewerAnswer, ReviewerOrder};
 use crate::runs::screen::Screen;
+use crate::verify::trees::{changed_since_start, tree_now};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::evidence::receipt::{ReceiptStatus, is_of_proof};
@@ -20,10 +20,11 @@ use ralph_core::state::{
 use ralph_core::text::truncate::bounded;
 use ralph_io::git::checkpoint;
 use ralph_io::git::tree_id::Listing;
-use ralph_io::process::interrupts::Interrupts;
+use ralph_io::process::clock;
+use ralph_io::process::wait_any::Interrupts;
+use ralph_io::project::confined;
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::{atomic, checks, digest, notice, receipts};
-use ralph_io::{process::clock, project::confined};
 use std::path::Path;
 use std::time::Duration;
 

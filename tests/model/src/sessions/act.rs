@@ -307,7 +307,7 @@ fn use_tool(model: &Sessions, world: &mut World, tool: &str, command: &str) -> V
 }
 
 /// The model gives a command of a person's. It reaches the loop only if neither the guard nor the
-/// command itself refuses it, as `ralph/src/cli/allowed.rs` asks.
+/// command itself refuses it, as `ralph/src/cli/who_may.rs` asks.
 fn say_persons(model: &Sessions, world: &mut World, command: &str) -> Vec<Answer> {
     let answers = use_tool(model, world, "Bash", &format!("ralph {command}"));
     let denied = answers.iter().any(|answer| matches!(answer, Answer::Deny | Answer::Cut));

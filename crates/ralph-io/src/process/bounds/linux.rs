@@ -3,8 +3,8 @@
 //! Everything is read-only. Mounts are sorted by their depth, so that a denied folder in a writable
 //! one is denied, and a writable one in a denied one is writable.
 
-use super::serve::Served;
 use super::{Bounded, cannot_bound};
+use crate::process::bounds::Served;
 use crate::process::{elsewhere, programs};
 use anyhow::{Context, Result, bail};
 use ralph_core::project::bounds::is_below;

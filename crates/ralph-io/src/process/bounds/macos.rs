@@ -2,8 +2,8 @@
 //!
 //! There is no network of its own: the proxy listens outside, and the profile allows its port.
 
-use super::serve::Served;
 use super::{Bounded, cannot_bound};
+use crate::process::bounds::Served;
 use anyhow::{Context, Result, bail};
 use ralph_core::project::bounds::seatbelt;
 use ralph_core::state::Bounds;
@@ -34,7 +34,7 @@ pub(super) fn wrap(
     let mut command = Command::new("/usr/bin/sandbox-exec");
     command.arg("-p").arg(profile).arg(program).args(arguments);
     command.current_dir(folder).stdin(Stdio::null()).env("TMPDIR", &place);
-    super::inside::use_proxy(&mut command, port);
+    super::use_proxy(&mut command, port);
     let served = Served::begin_outside(proxy, bounds);
     let project = bounds.write.first().context("the bounds name no project")?;
     let shared = std::fs::File::open(project).context("could not open the project")?;

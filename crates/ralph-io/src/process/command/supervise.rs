@@ -4,15 +4,13 @@
 //! standard input, which means that our caller has died. What the command leaves is ended before we
 //! answer; the result is still the command's own exit code.
 
-use super::family;
 use super::output::Output;
-use super::shell;
 use super::signals::{self, Signals};
-use super::wire::{self, CommandReport, CommandRequest};
-use super::{CommandEnd, FAR, adopt_orphans};
+use super::{CommandEnd, FAR, adopt_orphans, family};
 use crate::process::bounds::{Bounded, FIRST_PROCESS};
-use crate::process::portable;
-use anyhow::Result;
+use crate::process::command::{self, CommandReport, CommandRequest};
+use crate::process::{elsewhere, portable, programs};
+use anyhow::{Context, Result};
 use ralph_core::evidence::tests_run::Summary;
 use ralph_core::project::bounds;
 use ralph_core::state::Bounds;
@@ -20,7 +18,12 @@ use ralph_core::text::sanitize;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
-use std::io::{PipeReader, Read};
+use std::ffi::OsStr;
+use std::io::{PipeReader, Read, pipe};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a process may take to end after SIGTERM.
@@ -41,7 +44,7 @@ const PIECE: usize = 64 * 1024;
 /// Runs the requested command. The observer gets every byte of the output as it is written.
 pub fn supervise(request: &CommandRequest, observer: &mut dyn FnMut(&[u8])) -> CommandReport {
     let began = Instant::now();
-    let started = prepare().and_then(|signals| Ok((signals, shell::start(request)?)));
+    let started = prepare().and_then(|signals| Ok((signals, start(request)?)));
     match started {
         Err(error) => {
             CommandReport::nothing(CommandEnd::NotStarted(format!("{error:#}")), began.elapsed())
@@ -136,7 +139,7 @@ impl CommandWatch<'_> {
         CommandReport {
             ended,
             refused,
-            duration_ms: wire::millis(took),
+            duration_ms: command::millis(took),
             output_sha256: output.sha256,
             output_bytes: output.bytes,
             tail: output.tail,
@@ -276,4 +279,52 @@ struct Happened {
 /// Only the end of the input matters: the caller sends nothing after the first line.
 fn is_at_end(stdin: &std::io::Stdin) -> bool {
     matches!(rustix::io::read(stdin, &mut [0; 64]), Ok(0))
+}
+
+// Starts a command in a shell, as a person would, but with no standard input.
+//
+// Standard output and standard error share one pipe, so the order of writing is kept.
+
+/// Starts the command as the leader of its own process group. Returns its output as a pipe whose
+/// reads never block.
+pub(super) fn start(request: &CommandRequest) -> Result<(Pid, PipeReader, Option<Bounded>)> {
+    let folder = Path::new(to_text(&request.folder));
+    // Checked first: the error of a failed start would not tell whether the folder or the shell is
+    // missing.
+    std::fs::metadata(folder)
+        .with_context(|| format!("could not enter the folder `{}`", folder.display()))?;
+    let shell = programs::shell();
+    let (reader, writer) = pipe().context("could not make a pipe")?;
+    rustix::io::ioctl_fionbio(&reader, true).context("could not make a pipe")?;
+    // The command owns both write ends, and closes them at the end of this function.
+    let line = [OsStr::new("-c"), OsStr::new(&request.command)];
+    let elsewhere = request.elsewhere.as_deref().map(|order| Path::new(to_text(order)));
+    let mut bounded = match &request.bounds {
+        Some(bounds) => Some(Bounded::wrap(bounds, folder, elsewhere, &shell, &line)?),
+        None => None,
+    };
+    let mut plain = elsewhere::in_front(elsewhere, &shell)?;
+    plain.args(line).current_dir(folder).stdin(Stdio::null());
+    let command = bounded.as_mut().map_or(&mut plain, |bounded| &mut bounded.command);
+    command
+        .stdout(writer.try_clone().context("could not make a pipe")?)
+        .stderr(writer)
+        .envs(family::mark())
+        .envs(request.variables.iter().map(|(name, value)| (to_text(name), to_text(value))))
+        .process_group(0);
+    let child = command.spawn();
+    let child = child.with_context(|| {
+        format!("could not start `{}` in `{}`", shell.display(), folder.display())
+    })?;
+    // What the command line holds would keep the pipe and the socket open.
+    let pid = Pid::from_child(&child);
+    drop(plain);
+    if let Some(bounded) = &mut bounded {
+        bounded.command = Command::new(&shell);
+    }
+    Ok((pid, reader, bounded))
+}
+
+fn to_text(bytes: &[u8]) -> &OsStr {
+    OsStr::from_bytes(bytes)
 }

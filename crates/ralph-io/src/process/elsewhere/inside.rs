@@ -5,9 +5,11 @@
 //! changed the root.
 
 use super::opened::Watches;
-use super::order::{CONTENTS, OrderedFile, OrderedForm, OverlayOrder, OverlayReport, REPORT};
 use super::overlay::NewRoot;
-use super::place::{self, Form};
+use crate::process::elsewhere::copy::{self, Form};
+use crate::process::elsewhere::private::{
+    CONTENTS, OrderedFile, OrderedForm, OverlayOrder, OverlayReport, REPORT,
+};
 use anyhow::{Context, Result};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use signal_hook::consts::signal::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -101,7 +103,7 @@ fn replace(files: &[OrderedFile], contents: &mut impl Read) -> Result<()> {
             Ok((path(&file.path), &file.form, content))
         })
         .collect::<Result<_>>()?;
-    place::in_order(&mut files, |file| matches!(file.1, OrderedForm::Absent));
+    copy::in_order(&mut files, |file| matches!(file.1, OrderedForm::Absent));
     for (path, form, content) in &files {
         let form = match form {
             OrderedForm::Absent => Form::Absent,
@@ -110,7 +112,7 @@ fn replace(files: &[OrderedFile], contents: &mut impl Read) -> Result<()> {
                 Form::File { content, is_executable: *is_executable }
             }
         };
-        place::place(path, &form, None)?;
+        copy::place(path, &form, None)?;
     }
     Ok(())
 }

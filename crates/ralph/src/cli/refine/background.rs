@@ -1,6 +1,7 @@
 //! Refinements in the background: `--background`, `peek`, `attach` and `kill`, through tmux.
 
-use super::{RefinementArg, conversation, session};
+use super::RefinementArg;
+use crate::cli::refine::{self, in_session};
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, visible, visible_lines};
@@ -8,9 +9,11 @@ use crate::refine::{close_what_was_left, record};
 use anyhow::{Context, Result};
 use ralph_core::modes::refine::state::Refinement;
 use ralph_core::modes::refine::{Mode, RefineEvent};
+use ralph_io::process::programs;
+use ralph_io::project::user_files;
+use ralph_io::store::digest;
 use ralph_io::store::refine::RefineStore;
 use ralph_io::terminal::tmux::{self, Job, Tmux, TmuxMissing};
-use ralph_io::{process::programs, project::user_files, store::digest};
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
@@ -55,7 +58,7 @@ pub(super) fn start(place: &RefineStore, name: &str) -> Result<bool> {
         "`{}` continues in the tmux session {session}; `ralph refine peek --id {}` shows it, `attach` \
          joins it, `kill` ends it",
         visible(name),
-        session::word(name)
+        refine::word(name)
     ))?;
     Ok(true)
 }
@@ -110,11 +113,11 @@ pub(super) fn kill(here: &Here, args: &Name) -> Result<Exit> {
     let place = RefineStore::of(&here.home, &here.root);
     let in_tmux = |name: &str| of(&place, name);
     let (name, found) = match args.given() {
-        Some(name) => session::one(&place, Some(name), |_| true)?,
+        Some(name) => refine::one(&place, Some(name), |_| true)?,
         None => {
             let names: Vec<String> = running(&place)?;
             let [name] = names.as_slice() else { return Err(not_one(&names)) };
-            session::one(&place, Some(name), |_| true)?
+            refine::one(&place, Some(name), |_| true)?
         }
     };
     if found.status.is_over() && in_tmux(&name).is_none() {
@@ -131,12 +134,12 @@ pub(super) fn kill(here: &Here, args: &Name) -> Result<Exit> {
             format!("`{}` runs in a terminal: Ctrl-C there, twice, ends it", visible(&name));
         return Err(refused(Exit::No, message));
     };
-    let (name, found) = session::one(&place, Some(&name), |_| true)?;
+    let (name, found) = refine::one(&place, Some(&name), |_| true)?;
     forget(here, &place, &name, &found);
     if !found.status.is_over() {
         record(&place, &name, RefineEvent::Cancelled)?;
     }
-    conversation::cancel(here, &name)?;
+    in_session::cancel(here, &name)?;
     screen::say(&visible(&format!("`{name}` is ended; what it did stays")))?;
     Ok(Exit::Done)
 }
@@ -145,7 +148,7 @@ pub(super) fn kill(here: &Here, args: &Name) -> Result<Exit> {
 /// is ended all the same.
 fn forget(here: &Here, place: &RefineStore, name: &str, found: &Refinement) {
     if found.mode == Mode::Plan
-        && let Ok(artefact) = session::artefact(here, place, name, found)
+        && let Ok(artefact) = refine::artefact(here, place, name, found)
         && let Err(error) = close_what_was_left(place, name, &artefact, found)
     {
         screen::tell(&visible(&format!("{error:#}")));
@@ -180,7 +183,7 @@ fn there(here: &Here, args: &Name) -> Result<(Tmux, String)> {
             let message = format!(
                 "`{}` does not run in the background; `ralph refine status --id {}` shows its state",
                 visible(&name),
-                session::word(&name)
+                refine::word(&name)
             );
             Err(refused(Exit::No, message))
         }
@@ -191,7 +194,7 @@ fn there(here: &Here, args: &Name) -> Result<(Tmux, String)> {
 fn running(place: &RefineStore) -> Result<Vec<String>> {
     let Ok(tmux) = Tmux::find() else { return Ok(Vec::new()) };
     let listed = tmux.list(&owner(place))?;
-    let document = session::document(place)?;
+    let document = refine::document(place)?;
     let names = document.sessions().map(|(name, _)| name.to_owned());
     Ok(names.filter(|name| listed.contains(&tmux_name(name))).collect())
 }

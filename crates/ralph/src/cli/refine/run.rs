@@ -3,13 +3,13 @@
 //! The rules in `ralph_core` decide when a refinement ends, from what a round says and what was
 //! measured; this module carries that out. An interrupted refinement can be continued by its name.
 
-use super::{background, conversation, prompt, session};
+use super::background;
+use crate::cli::refine::{self, in_session};
 use crate::cli::task;
-use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, must_exist, refused};
-use crate::command::number;
 use crate::command::screen::{self, visible};
+use crate::command::{complete, number};
 use crate::refine::artefact::{Artefact, PlanFile};
 use crate::refine::{Refiner, Rounded, Template, close_what_was_left, notice, of_rounds};
 use crate::runs::client;
@@ -22,9 +22,9 @@ use ralph_core::modes::refine::state::Refinement;
 use ralph_core::modes::refine::{Mode, RefineEvent, RefineOutcome, chart, say, step};
 use ralph_core::protocol::permission::Need;
 use ralph_core::views::notice::NoticeEvent;
-use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
+use ralph_io::process::wait_any::{InterruptRequest, Interrupts};
+use ralph_io::project::{settings, user_files};
 use ralph_io::store::refine::{Commits, RefineStore};
-use ralph_io::{project::settings, project::user_files};
 use std::cell::Cell;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -164,7 +164,7 @@ impl<'a> RefineSetup<'a> {
         args.can_confirm(&artefact)?;
         args.can_commit(&artefact)?;
         if args.explain {
-            prompt::explain(here);
+            refine::explain(here);
         }
         let template = of_rounds(&here.root, &artefact)?;
         Ok(RefineSetup { here, args, place, name, artefact, template })
@@ -174,15 +174,13 @@ impl<'a> RefineSetup<'a> {
     fn is_free(&self) -> Result<()> {
         self.is_in_no_conversation()?;
         match self.place.is_held(&self.artefact.mode(), self.artefact.plan_file()) {
-            true => {
-                Err(session::taken(&session::document(&self.place)?, &self.name, &self.artefact))
-            }
+            true => Err(refine::taken(&refine::document(&self.place)?, &self.name, &self.artefact)),
             false => Ok(()),
         }
     }
 
     fn is_in_no_conversation(&self) -> Result<()> {
-        conversation::none_beside(self.here, &session::document(&self.place)?, &self.artefact)
+        in_session::none_beside(self.here, &refine::document(&self.place)?, &self.artefact)
     }
 
     fn run(self, wanted: Rounds) -> Result<Exit> {
@@ -193,17 +191,13 @@ impl<'a> RefineSetup<'a> {
         self.place.prepare(&self.here.home)?;
         let held = self.place.hold(&self.artefact.mode(), self.artefact.plan_file())?;
         let Some(_held) = held else {
-            return Err(session::taken(
-                &session::document(&self.place)?,
-                &self.name,
-                &self.artefact,
-            ));
+            return Err(refine::taken(&refine::document(&self.place)?, &self.name, &self.artefact));
         };
         self.is_in_no_conversation()?;
         self.args.client.check(self.here, "refine", &needs(&self.artefact))?;
         let of_round = self.place.round(&self.artefact.mode(), self.artefact.plan_file());
         wait_for_earlier(&of_round)?;
-        let stands = self.open().map_err(session::told)?;
+        let stands = self.open().map_err(refine::told)?;
         close_what_was_left(&self.place, &self.name, &self.artefact, &stands)?;
         let notifies = wanted == Rounds::All && !self.args.no_notify;
         let refiner = Refiner { notifies, ..self.refiner() };
@@ -221,7 +215,7 @@ impl<'a> RefineSetup<'a> {
 
     fn open(&self) -> Result<Refinement> {
         let most = self.args.max_iterations;
-        session::open(&self.place, &self.name, &self.artefact, most, || self.new_session())
+        refine::open(&self.place, &self.name, &self.artefact, most, || self.new_session())
     }
 
     fn new_session(&self) -> Refinement {
@@ -250,8 +244,8 @@ impl<'a> RefineSetup<'a> {
 
     /// Prints the command of the next round.
     fn show(self) -> Result<Exit> {
-        let document = session::document(&self.place)?;
-        let found = document.session(&self.name).map_err(|why| session::told(why.into()))?;
+        let document = refine::document(&self.place)?;
+        let found = document.session(&self.name).map_err(|why| refine::told(why.into()))?;
         let session = found.unwrap_or_else(|| self.new_session());
         let refiner = self.refiner();
         let round = refiner.order(&session, session.iterations_completed + 1)?;
@@ -284,14 +278,14 @@ impl Subject {
         place: &RefineStore,
         max_iterations: Option<u32>,
     ) -> Result<(String, Artefact)> {
-        self.name.as_deref().map_or(Ok(()), session::sound)?;
-        let document = session::document(place)?;
+        self.name.as_deref().map_or(Ok(()), refine::sound)?;
+        let document = refine::document(place)?;
         // A name alone continues with what that refinement refines already.
         if let Some(name) =
             self.name.as_ref().filter(|_| self.mode.is_none() && self.plan.is_none())
-            && let Some(found) = document.session(name).map_err(|why| session::told(why.into()))?
+            && let Some(found) = document.session(name).map_err(|why| refine::told(why.into()))?
         {
-            return Ok((name.clone(), session::artefact(here, place, name, &found)?));
+            return Ok((name.clone(), refine::artefact(here, place, name, &found)?));
         }
         let plan_file = match self.plan()? {
             Some(path) => {
@@ -305,7 +299,7 @@ impl Subject {
         let name = self
             .name
             .clone()
-            .unwrap_or_else(|| session::unnamed(place, &document, &mode, plan, max_iterations));
+            .unwrap_or_else(|| refine::unnamed(place, &document, &mode, plan, max_iterations));
         let artefact = match plan_file {
             Some((_, path)) => Artefact::Plan(PlanFile::find(place, &name, path)?),
             None => Artefact::tasks(here)?,
@@ -393,7 +387,7 @@ fn rounds_of(refiner: &Refiner<'_>, wanted: Rounds, interrupts: &Interrupts) -> 
         let is_asked = |interrupts: &Interrupts| {
             (interrupts.asked() != InterruptRequest::Nothing).then(|| "as you asked".to_owned())
         };
-        match refiner.round(interrupts).map_err(session::told)? {
+        match refiner.round(interrupts).map_err(refine::told)? {
             Rounded::Ended(outcome @ RefineOutcome::Next { .. }) => {
                 crashes = 0;
                 if wanted == Rounds::One {
@@ -422,7 +416,7 @@ fn end(refiner: &Refiner<'_>, done: Result<RunEnd>, interrupts: &Interrupts) -> 
             notice::give(refiner, &event, text);
         }
     };
-    let goes_on = format!("`ralph refine loop --id {}` continues", session::word(&refiner.name));
+    let goes_on = format!("`ralph refine loop --id {}` continues", refine::word(&refiner.name));
     match done {
         Err(error) => {
             tell(NoticeEvent::Ended, &format!("{error:#}"));
@@ -436,9 +430,9 @@ fn end(refiner: &Refiner<'_>, done: Result<RunEnd>, interrupts: &Interrupts) -> 
             ))
         }
         Ok(RunEnd::Said(outcome)) => {
-            let document = session::document(&refiner.place)?;
+            let document = refine::document(&refiner.place)?;
             let session =
-                document.session(&refiner.name).map_err(|why| session::told(why.into()))?;
+                document.session(&refiner.name).map_err(|why| refine::told(why.into()))?;
             let Some(session) = session else { return Ok(Exit::Done) };
             let ending = say::ending(&session, &outcome);
             tell(NoticeEvent::Ended, ending.first().map_or("", String::as_str));

@@ -1,15 +1,21 @@
-//! `ralph refine status` and `ralph refine list`: how far the refinements are.
+//! What can be seen of refinements: their state, their rounds and the versions of their plans.
 
-use super::{RefinementArg, background, conversation, session};
+use super::{RefinementArg, background};
+use crate::cli::refine::{self, in_session};
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, bad_state};
-use crate::command::screen::{self, visible};
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::number;
+use crate::command::screen::{self, visible, visible_lines};
+use crate::refine::artefact::{Artefact, PlanFile, at};
 use anyhow::Result;
 use ralph_core::modes::refine::state::Refinement;
-use ralph_core::modes::refine::{Mode, Status as Standing, chart, say};
-use ralph_core::views::report::Activity;
-use ralph_io::store::refine::RefineStore;
+use ralph_core::modes::refine::{Mode, Status as Standing, chart, say, trace, unified};
+use ralph_core::state::LoopState;
+use ralph_core::views::report::{Activity, RefinementSeen, Report, VersionSeen, of_refinement};
+use ralph_io::project::user_files;
+use ralph_io::store::refine::{KeptVersion, NewVersion, RefineStore, What};
 use serde_json::json;
+use std::path::Path;
 
 /// Which session.
 #[derive(Debug, clap::Args)]
@@ -31,7 +37,7 @@ pub(crate) struct ListArgs {
 
 pub(super) fn status(here: &Here, args: &StatusArgs) -> Result<Exit> {
     let place = RefineStore::of(&here.home, &here.root);
-    let (name, found) = session::one(&place, args.which.name.as_deref(), |_| true)?;
+    let (name, found) = refine::one(&place, args.which.name.as_deref(), |_| true)?;
     if args.json {
         screen::print_json(&as_json(here, &place, &name, &found))?;
         return Ok(Exit::Done);
@@ -50,7 +56,7 @@ pub(super) fn status(here: &Here, args: &StatusArgs) -> Result<Exit> {
 
 pub(super) fn list(here: &Here, args: &ListArgs) -> Result<Exit> {
     let place = RefineStore::of(&here.home, &here.root);
-    let document = session::document(&place)?;
+    let document = refine::document(&place)?;
     let mut broken = None;
     let mut sessions = Vec::new();
     for (name, found) in document.sessions() {
@@ -110,13 +116,13 @@ pub(super) fn activity(
     if found.status != Standing::Running {
         return Activity::Nobody;
     }
-    if session::is_held(place, found) {
+    if refine::is_held(place, found) {
         return Activity::Runs(match background::of(place, name) {
             Some(tmux) => format!("running in tmux {tmux}"),
             None => "running".to_owned(),
         });
     }
-    conversation::activity(here, name)
+    in_session::activity(here, name)
 }
 
 fn as_json(here: &Here, place: &RefineStore, name: &str, found: &Refinement) -> serde_json::Value {
@@ -128,4 +134,223 @@ fn as_json(here: &Here, place: &RefineStore, name: &str, found: &Refinement) -> 
         "tmux": background::of(place, name),
         "session": found,
     })
+}
+
+// `ralph refine history`, `diff` and `restore`: the versions of a plan.
+
+/// Which session.
+#[derive(Debug, clap::Args)]
+pub(crate) struct History {
+    #[command(flatten)]
+    which: RefinementArg,
+    /// Show what each round proposed, and why it was accepted or rejected
+    #[arg(long = "explain", alias = "trace")]
+    trace: bool,
+    /// Print one JSON document; requires --explain
+    #[arg(long, requires = "trace")]
+    json: bool,
+}
+
+/// Which versions.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DiffArgs {
+    /// Older version, by its number in `history` [default: the one before the last]
+    #[arg(value_name = "VERSION", value_parser = number::count)]
+    from: Option<u32>,
+    /// Newer version [default: the plan as it is]
+    #[arg(value_name = "VERSION", value_parser = number::count)]
+    to: Option<u32>,
+    #[command(flatten)]
+    which: RefinementArg,
+}
+
+/// Which version.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Restore {
+    /// Number of the version in `history`
+    #[arg(value_name = "VERSION", value_parser = number::count)]
+    version: u32,
+    #[command(flatten)]
+    which: RefinementArg,
+}
+
+pub(super) fn history(here: &Here, args: &History) -> Result<Exit> {
+    let place = RefineStore::of(&here.home, &here.root);
+    let (name, found) = refine::one(&place, args.which.name.as_deref(), |_| true)?;
+    if args.json {
+        screen::print_json(&json!({
+            "schema_version": 1, "name": name, "traces": trace::traces(&found)
+        }))?;
+        return Ok(Exit::Done);
+    }
+    if args.trace {
+        for line in trace::lines(&found) {
+            screen::print(&visible(&line))?;
+        }
+        return Ok(Exit::Done);
+    }
+    for entry in &found.history {
+        for line in say::round(&found, entry) {
+            screen::print(&visible(&line))?;
+        }
+    }
+    for line in chart::lines(&found) {
+        screen::print(&visible(&line))?;
+    }
+    for version in place.versions(&name).list().map_err(bad_state)? {
+        let what = version_line(&version);
+        screen::print(&format!("version {}  {}  {what}", version.number, at(version.at)))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Describes where a version comes from.
+pub(super) fn version_line(version: &KeptVersion) -> String {
+    match version.what {
+        What::Found => format!("the plan before round {}", version.round),
+        What::Round => format!("the plan after round {}", version.round),
+        What::Aside => format!("what round {} wrote, which is not the plan", version.round),
+        What::Replaced => "the plan before a version was restored".to_owned(),
+        What::Other => "of a newer version of ralph".to_owned(),
+    }
+}
+
+pub(super) fn diff(here: &Here, args: &DiffArgs) -> Result<Exit> {
+    let place = RefineStore::of(&here.home, &here.root);
+    let (name, found) = of_plan(&place, args.which.name.as_deref())?;
+    let versions = place.versions(&name);
+    let list = versions.list().map_err(bad_state)?;
+    let text = |version: &KeptVersion| versions.text(version).map_err(bad_state);
+    let named = |version: &KeptVersion| format!("{} (version {})", found.plan_file, version.number);
+    let (from, to) = match (args.from, args.to) {
+        (None, _) => match list.as_slice() {
+            [.., before, last] => (before, Some(last)),
+            _ => return Err(refused(Exit::No, "there are no two versions yet")),
+        },
+        (Some(from), to) => (numbered(&list, from)?, to.map(|to| numbered(&list, to)).transpose()?),
+    };
+    let (now, is) = match to {
+        Some(to) => (text(to)?, named(to)),
+        None => {
+            let plan = plan(here, &place, &name, &found)?;
+            (user_files::find(&plan.real)?.text.unwrap_or_default(), found.plan_file.clone())
+        }
+    };
+    let shown = unified((&visible(&named(from)), &text(from)?), (&visible(&is), &now));
+    if !shown.is_empty() {
+        screen::print(&visible_lines(&shown))?;
+    }
+    Ok(Exit::Done)
+}
+
+pub(super) fn restore(here: &Here, args: &Restore) -> Result<Exit> {
+    let place = RefineStore::of(&here.home, &here.root);
+    let (name, found) = of_plan(&place, args.which.name.as_deref())?;
+    let plan = plan(here, &place, &name, &found)?;
+    let list = plan.versions.list().map_err(bad_state)?;
+    let version = numbered(&list, args.version)?;
+    let text = plan.versions.text(version).map_err(bad_state)?;
+    let held = place.hold(&found.mode, &found.plan_file)?;
+    let Some(_held) = held else {
+        let artefact = Artefact::Plan(plan);
+        return Err(refine::taken(&refine::document(&place)?, &name, &artefact));
+    };
+    let artefact = Artefact::Plan(plan);
+    in_session::none_beside(here, &refine::document(&place)?, &artefact)?;
+    let Artefact::Plan(plan) = artefact else { unreachable!("it was made one above") };
+    let now = user_files::find(&plan.real)?;
+    let before = now.text.as_deref().unwrap_or_default();
+    if before == text {
+        screen::print(&format!("the plan is version {} already", version.number))?;
+        return Ok(Exit::Done);
+    }
+    let kept = NewVersion { text: before, round: 0, what: What::Replaced, at: here.now };
+    let number = plan.versions.keep(&kept)?;
+    user_files::replace(&now, &text)?;
+    screen::print(&visible(&format!(
+        "`{}` is version {} again; what it was is version {number}",
+        found.plan_file, version.number
+    )))?;
+    Ok(Exit::Done)
+}
+
+fn of_plan(place: &RefineStore, name: Option<&str>) -> Result<(String, Refinement)> {
+    let (name, found) = refine::one(place, name, |session| session.mode == Mode::Plan)?;
+    match found.mode {
+        Mode::Plan => Ok((name, found)),
+        _ => Err(refused(
+            Exit::No,
+            format!("`{}` refines tasks, of which no versions are kept", visible(&name)),
+        )),
+    }
+}
+
+fn plan(here: &Here, place: &RefineStore, name: &str, found: &Refinement) -> Result<PlanFile> {
+    match refine::artefact(here, place, name, found)? {
+        Artefact::Plan(plan) => Ok(plan),
+        _ => Err(refused(Exit::No, "the session refines tasks")),
+    }
+}
+
+fn numbered(list: &[KeptVersion], number: u32) -> Result<&KeptVersion> {
+    let found = list.iter().find(|version| version.number == number);
+    found.ok_or_else(|| {
+        let most = list.last().map_or(0, |last| last.number);
+        refused(
+            Exit::No,
+            format!("there is no version {number}; `ralph refine history` lists {most}"),
+        )
+    })
+}
+
+// Gathers what a report shows of a refinement: its rounds and the versions of its plan.
+
+/// The report of the refinement with this name.
+pub(in crate::cli) fn report(here: &Here, name: &str) -> Result<Report> {
+    let place = RefineStore::of(&here.home, &here.root);
+    let (name, found) = refine::one(&place, Some(name), |_| true)?;
+    let mut versions = seen(&place, &name)?;
+    if found.status.is_over() {
+        // Leaves out what a person restored later, so that the report of a finished refinement
+        // stays the same.
+        versions.retain(|version| version.round > 0 || Some(version.at) <= found.ended_at);
+    }
+    Ok(of_refinement(&RefinementSeen {
+        name: &name,
+        word: &refine::word(&name),
+        session: &found,
+        versions,
+        activity: activity(here, &place, &name, &found),
+        now: here.now,
+    }))
+}
+
+/// The names of the project's refinements, the latest last.
+pub(in crate::cli) fn names(here: &Here) -> Vec<String> {
+    let document = RefineStore::of(&here.home, &here.root).document().unwrap_or_default();
+    document.sessions().map(|(name, _)| name.to_owned()).collect()
+}
+
+/// What a session has refined in this loop; none if it cannot be read, since the loop has its
+/// report all the same.
+pub(in crate::cli) fn of_loop(
+    here: &Here,
+    state: &LoopState,
+) -> Option<(Refinement, Vec<VersionSeen>)> {
+    let name = &state.refining()?.name;
+    let place = RefineStore::of(&here.home, Path::new(&state.project_root));
+    let session = place.document().ok()?.session(name).ok()??;
+    Some((session, seen(&place, name).unwrap_or_default()))
+}
+
+fn seen(place: &RefineStore, name: &str) -> Result<Vec<VersionSeen>> {
+    let list = place.versions(name).list().map_err(bad_state)?;
+    let seen = |version: &KeptVersion| VersionSeen {
+        number: version.number,
+        round: version.round,
+        is_written: matches!(version.what, What::Round | What::Aside),
+        what: version_line(version),
+        at: version.at,
+    };
+    Ok(list.iter().map(seen).collect())
 }

@@ -3,28 +3,28 @@
 //! Asks the router, starts a client as the agent for each call, and reads the result from the
 //! orchestration's folder. Remembers nothing that the orchestration's files do not hold.
 
-mod bound;
-
 use super::{OrchestrationArg, OrchestrationContext};
+use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state, refused};
-use crate::command::number;
-use crate::command::screen;
 use crate::command::select_loop::FoundLoop;
+use crate::command::{number, screen};
 use crate::runs::client as runner;
 use crate::runs::options::{self, ClientOptions};
 use crate::runs::orchestration::{self, OrchestrationRun, leftovers};
 use anyhow::Result;
-use ralph_core::modes::arguments;
+use ralph_core::modes::arguments::{self, LoopRequest, Options};
 use ralph_core::modes::orchestration::agents::AgentRole;
 use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::machine::{self, Act};
 use ralph_core::modes::orchestration::snapshot::Snapshot;
 use ralph_core::protocol::permission::Need;
-use ralph_core::state::Criterion;
-use ralph_hooks::begin;
+use ralph_core::state::{Criterion, LoopState, Mode};
+use ralph_hooks::begin::{self, StartOutcome};
 use ralph_hooks::modes::orchestration::driving;
-use ralph_io::process::interrupts::Interrupts;
-use ralph_io::{client, client::given, process::clock, project::user_files};
+use ralph_io::client::{self, given};
+use ralph_io::process::clock;
+use ralph_io::process::wait_any::Interrupts;
+use ralph_io::project::{environment, user_files};
 use std::path::{Path, PathBuf};
 
 /// What is done, how far, and how the client is called.
@@ -59,7 +59,7 @@ fn criterion(text: &str) -> Result<Criterion, String> {
 pub(super) fn run(place: &OrchestrationContext, args: &Args) -> Result<Exit> {
     let here = &place.here;
     let task = task(args)?;
-    task.as_deref().map_or(Ok(()), super::new::is_new)?;
+    task.as_deref().map_or(Ok(()), super::is_new)?;
     let logs = options::logs(here, "session");
     if task.is_none() {
         keep(place, args);
@@ -75,7 +75,7 @@ pub(super) fn run(place: &OrchestrationContext, args: &Args) -> Result<Exit> {
         return Err(refused(Exit::No, format!("{}; nothing was started", lacking.join("; "))));
     }
     let id = match &task {
-        Some(task) => super::new::begin(place, task.trim(), args.which.id.as_deref())?,
+        Some(task) => super::begin(place, task.trim(), args.which.id.as_deref())?,
         None => place.find(args.which.id.as_deref())?,
     };
     // Comes before any lock, since the orchestration must exist.
@@ -85,7 +85,7 @@ pub(super) fn run(place: &OrchestrationContext, args: &Args) -> Result<Exit> {
         refused(Exit::No, format!("another `ralph session run` drives session {id}"))
     })?;
     leftovers::take_up(place, &id)?;
-    let found = bound::begin(here, &id, args)?;
+    let found = begin(here, &id, args)?;
     user_files::make_folders(&logs, 0o700)?;
     screen::tell(&screen::visible_lines(&announcement(&found, &id, &logs, &seen)));
     let plan = OrchestrationRun { place, id, file: found.file, client: &args.client, logs, prefix };
@@ -194,4 +194,52 @@ fn show(
         options::show(&round)?;
     }
     Ok(Exit::Done)
+}
+
+// The loop that stands for an orchestration while it is driven. It holds the limits, the criteria
+// and the usage, and `ralph status`, `cancel` and `pause` find it.
+
+/// Default number of agents that may be called.
+const CALLS: u32 = 200;
+
+/// Begins the loop, or continues the existing one.
+fn begin(here: &Here, id: &OrchestrationId, args: &Args) -> Result<FoundLoop> {
+    let request = LoopRequest {
+        task: Some(id.to_string()),
+        options: options(args),
+        ..LoopRequest::default()
+    };
+    let asked = here.asks(Mode::Orchestration, &request, "");
+    let begun = begin::begin(&asked).map_err(bad_state)?;
+    let (state, how) = match begun {
+        StartOutcome::Started(state, _) => (state, "started"),
+        StartOutcome::Continues(state) => (state, "continued"),
+        StartOutcome::Refused(why) => return Err(refused(Exit::No, why)),
+        StartOutcome::Answered | StartOutcome::Planned(..) => {
+            anyhow::bail!("could not begin: another process has just done so")
+        }
+    };
+    let found = FoundLoop::of(here, &state.loop_id)?;
+    let us = client::this_process();
+    let mine = |state: &mut LoopState| {
+        environment::take(state);
+        args.client.bind(here, state);
+        state.client = Some(us.clone());
+    };
+    found.file.update(mine).map_err(bad_state)?;
+    let why = "a person started it in a terminal";
+    note(here, &found.file, &found.state, "session run", how, why);
+    Ok(found)
+}
+
+fn options(args: &Args) -> Options {
+    let mut criteria = args.criteria.clone();
+    arguments::number_criteria(&mut criteria);
+    Options {
+        max_iterations: Some(args.max_iterations.unwrap_or(CALLS)),
+        max_minutes: args.max_minutes,
+        max_tokens: args.max_tokens,
+        criteria,
+        ..Options::default()
+    }
 }

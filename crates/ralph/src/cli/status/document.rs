@@ -1,12 +1,12 @@
 //! The list as JSON. `docs/reference/status.md` describes each member; a test keeps
 //! the two in step.
 
-use super::LoopList;
-use super::looked::LoopView;
-use super::text;
+use super::{LoopList, text};
+use crate::cli::status::LoopView;
 use jiff::Timestamp;
+use ralph_core::evidence::pinned;
 use ralph_core::state::{Criterion, Worker};
-use ralph_core::{evidence::pinned, tasks::graph};
+use ralph_core::tasks::graph;
 use serde_json::{Value, json};
 
 pub(super) fn document(listed: &LoopList, now: Timestamp) -> Value {

@@ -4,9 +4,8 @@
 //! task while its planner writes. A planner's first round starts from nothing, so if the project
 //! has no planned loop one is made.
 
-use crate::command::context_dir::Here;
+use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state, refused};
-use crate::command::journal::note;
 use crate::command::plan_import;
 use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs};

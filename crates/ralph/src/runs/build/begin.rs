@@ -2,34 +2,33 @@
 
 use super::events::{Answer, criteria};
 use super::{BuildOrder, Builder, keep, prompt, round};
-use crate::command::context_dir::Here;
+use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state, refused};
-use crate::command::journal::note;
-use crate::command::number;
-use crate::command::screen;
 use crate::command::select_loop::{FoundLoop, LoopArgs};
+use crate::command::{number, screen};
 use crate::runs::client::{self, ClientRound};
 use crate::runs::engine::{self, wait_for_earlier};
 use crate::runs::options::{self, ClientOptions};
 use crate::runs::parallel::{self, held_by_client};
 use crate::runs::review;
-use crate::verify::since_start;
+use crate::verify::trees;
 use anyhow::{Context, Result};
 use ralph_core::evidence::pinned;
 use ralph_core::modes::arguments::Options;
-use ralph_core::modes::build::{self as rules, NextBuildStep, review as steps};
-use ralph_core::modes::shared as member;
+use ralph_core::modes::build::{NextBuildStep, review as steps};
+use ralph_core::modes::{build as rules, shared as member};
 use ralph_core::project::settings::{RunBranch, RunSettings, Settings};
 use ralph_core::protocol::permission::Need;
 use ralph_core::state::LoopState;
 use ralph_core::text::truncate::bounded;
 use ralph_hooks::begin;
+use ralph_io::client as claude;
 use ralph_io::git::tree;
-use ralph_io::process::interrupts::Interrupts;
+use ralph_io::process::clock;
+use ralph_io::process::wait_any::Interrupts;
 use ralph_io::project::{environment, settings, user_files};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::{checks, digest, lifecycle, lock};
-use ralph_io::{client as claude, process::clock};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -204,7 +203,7 @@ pub(crate) fn ask_for_review(here: &Here, state: &mut LoopState, is_asked_for: b
 /// If a review could not tell later what changed.
 pub(crate) fn note_start(here: &Here, file: &LoopFile, state: &LoopState) -> Result<()> {
     if state.review.is_some() {
-        return since_start::note_start(file.folder(), state)
+        return trees::note_start(file.folder(), state)
             .map_err(|error| refused(Exit::No, format!("{error:#}; nothing was reviewed or run")));
     }
     if checks::start_of(file.folder()).is_none() {

@@ -2,8 +2,8 @@
 
 use super::shown::holding;
 use super::{A_DAY, BuildEnd, Builder};
+use crate::command::context_dir::note;
 use crate::command::exit::{Exit, bad_state};
-use crate::command::journal::note;
 use crate::command::plan_import;
 use crate::command::screen::visible;
 use crate::runs::build::events::criteria;
@@ -16,7 +16,8 @@ use jiff::Timestamp;
 use ralph_core::evidence::completion_feedback;
 use ralph_core::evidence::receipt::Proof;
 use ralph_core::evidence::request::{self, Refused};
-use ralph_core::modes::build::{self as rules, SettleAt, Settlement};
+use ralph_core::modes::build as rules;
+use ralph_core::modes::build::{SettleAt, Settlement};
 use ralph_core::project::settings::Settings;
 use ralph_core::state::{EndingKind, LoopState, PauseCause};
 use ralph_core::stop::{self, progress};
@@ -25,7 +26,7 @@ use ralph_core::text::truncate::bounded;
 use ralph_core::views::messages;
 use ralph_hooks::delegate::{self, Request};
 use ralph_io::process::clock;
-use ralph_io::process::interrupts::InterruptRequest;
+use ralph_io::process::wait_any::InterruptRequest;
 use ralph_io::store::loop_file::LoopFile;
 use serde_json::json;
 

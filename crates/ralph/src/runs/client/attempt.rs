@@ -12,7 +12,7 @@ use ralph_core::transcript::stream::{self, Account, Lines, StreamEvent};
 use ralph_io::client::SANDBOXED;
 use ralph_io::process::clock;
 use ralph_io::process::headless::{self, ClientStart, Listener, Log, without_secrets};
-use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
+use ralph_io::process::wait_any::{InterruptRequest, Interrupts};
 use ralph_io::store::home::Home;
 use serde_json::json;
 use std::path::Path;

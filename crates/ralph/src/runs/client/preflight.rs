@@ -9,7 +9,7 @@ use ralph_core::protocol::permission::{self, Mode, Need, Obstacle};
 use ralph_core::text::plural::counted;
 use ralph_core::transcript::stream::{self, StreamEvent};
 use ralph_io::client::client_settings::{ClientSettings, Permissions};
-use ralph_io::process::run_once::{self, Program};
+use ralph_io::process::{self, Program};
 use serde_json::json;
 use std::ffi::OsString;
 use std::path::Path;
@@ -59,7 +59,7 @@ pub(crate) fn plugins(client: &Path, folder: &Path, args: &[OsString]) -> Result
     let mut args = vec!["/cost", "-p", "--output-format", "stream-json", "--verbose"];
     args.extend(["--no-session-persistence", "--settings", &settings].iter().chain(&MODS_OFF));
     args.extend(rest.iter().filter_map(|arg| arg.to_str()));
-    let asked = run_once::run(&Program {
+    let asked = process::run_once(&Program {
         command: client.to_str().context("the client's path is not valid UTF-8")?,
         args,
         folder,

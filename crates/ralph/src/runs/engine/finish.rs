@@ -1,9 +1,8 @@
 //! How a run leaves its loop: paused, with the command that continues it, or ended and archived.
 
 use super::{LoopOwner, RunEnd, work};
-use crate::command::context_dir::Here;
+use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state};
-use crate::command::journal::note;
 use crate::command::screen::Colour;
 use crate::runs::build::events::Answer;
 use anyhow::{Context, Result};
@@ -12,8 +11,9 @@ use ralph_core::stop;
 use ralph_core::tasks::graph;
 use ralph_core::text::plural::counted;
 use ralph_core::views::messages;
+use ralph_io::process::clock;
 use ralph_io::store::loop_file::{Loaded, LoopFile};
-use ralph_io::{process::clock, store::journal, store::lifecycle, store::notice};
+use ralph_io::store::{journal, lifecycle, notice};
 
 /// How many of the journal's last entries are searched for the end of the loop.
 const LOOKED_AT: usize = 20;

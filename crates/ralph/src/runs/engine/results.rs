@@ -1,8 +1,8 @@
 //! What the clients of a run leave: their results, their cost, and what is told of them.
 
 use super::{ClientRunner, MemberExit, RunEnd, Words};
+use crate::command::context_dir::note_seen;
 use crate::command::exit::Exit;
-use crate::command::journal::note_seen;
 use crate::command::screen::{Colour, visible};
 use crate::runs::client::{RoundOutcome, RoundResult};
 use crate::runs::options::{self, ClientOptions};

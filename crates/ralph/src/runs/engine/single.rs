@@ -8,7 +8,7 @@ use crate::runs::worker::RoundOrder;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::state::LoopState;
-use ralph_io::process::interrupts::Interrupts;
+use ralph_io::process::wait_any::Interrupts;
 use ralph_io::store::lock;
 use std::path::Path;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! The end of a run: the criteria run, and the router's answer becomes the ending of the loop.
 
 use super::{DriveState, OrchestrationRun};
+use crate::command::context_dir::note;
 use crate::command::exit::{Exit, bad_state};
-use crate::command::journal::note;
 use crate::command::screen;
 use crate::runs::engine::{self, LoopOwner};
 use crate::runs::screen::Screen;
@@ -13,11 +13,10 @@ use ralph_core::modes::orchestration::in_session::{self, RouterEnding};
 use ralph_core::state::{EndingKind, LoopState, PauseCause};
 use ralph_core::stop::Routed;
 use ralph_hooks::modes::orchestration;
-use ralph_io::process::clock;
-use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::process::process_pool::{Crew, MemberEvent};
-use ralph_io::process::programs;
+use ralph_io::process::wait_any::{InterruptRequest, Interrupts};
 use ralph_io::process::watch::Watch;
+use ralph_io::process::{clock, programs};
 use ralph_io::store::loop_file::LoopFile;
 use std::time::{Duration, Instant};
 

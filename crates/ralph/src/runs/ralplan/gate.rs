@@ -3,21 +3,18 @@
 //! There is no time limit: silence is no decision. A decision made elsewhere shows up in the state.
 
 use super::{Driver, told};
-use crate::command::context_dir::Here;
+use crate::command::context_dir::{Here, note};
 use crate::command::exit::bad_state;
-use crate::command::journal::note;
 use crate::command::screen;
 use crate::command::select_loop::FoundLoop;
 use anyhow::Result;
 use ralph_core::state::{DecidedBy, DecisionKind, LoopState, PlanPhase};
 use ralph_core::views::notice::NoticeEvent;
 use ralph_hooks::modes::ralplan::{self, Decided, DecisionRequest};
-use ralph_io::process::interrupts::Interrupts;
-use ralph_io::process::person::{self, WaitEnd};
+use ralph_io::process::wait_any::{self, Interrupts, WaitEnd};
 use ralph_io::process::watch::Watch;
 use ralph_io::store::lifecycle::ManifestFate;
-use ralph_io::store::notice;
-use ralph_io::store::plan_files;
+use ralph_io::store::{notice, plan_files};
 use std::path::Path;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +53,7 @@ pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<GateO
             return Ok(passed);
         }
         if !shown {
-            person::forget_what_was_typed();
+            wait_any::forget_what_was_typed();
             screen::tell(&screen::visible_lines(&told::plan(&state)));
             ask(asks, ASKS)?;
             note(here, driver.file, &state, "ralplan run", "asks", &told::what(&state));
@@ -64,7 +61,7 @@ pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<GateO
             // Planning takes long, and the user may have left.
             notice::call(driver.file, &state, &NoticeEvent::Awaits);
         }
-        match person::wait(interrupts, &watch, asks)? {
+        match wait_any::wait(interrupts, &watch, asks)? {
             WaitEnd::Changed => continue,
             WaitEnd::Interrupted => {
                 screen::tell("");

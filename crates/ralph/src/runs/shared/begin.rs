@@ -1,16 +1,15 @@
 //! How a machine begins to take part: what it refuses, and the loop that is its part.
 
 use super::{SharedOrder, take_part};
-use crate::command::context_dir::Here;
+use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state, refused};
-use crate::command::journal::note;
 use crate::command::screen;
 use crate::runs::options::{self, ClientOptions};
 use crate::runs::{build, client, parallel};
 use anyhow::{Context, Result};
 use ralph_core::modes::arguments::Options;
-use ralph_core::modes::build as rules;
-use ralph_core::modes::shared::{self as member, Membership};
+use ralph_core::modes::shared::Membership;
+use ralph_core::modes::{build as rules, shared as member};
 use ralph_core::state::LoopState;
 use ralph_core::tasks::shared::names::Namespace;
 use ralph_core::tasks::shared::text::Name;
@@ -20,7 +19,7 @@ use ralph_core::views::shared as views;
 use ralph_hooks::begin;
 use ralph_io::git::shared::{Follower, SharedPlace, Trusted};
 use ralph_io::git::worker_base;
-use ralph_io::process::interrupts::Interrupts;
+use ralph_io::process::wait_any::Interrupts;
 use ralph_io::project::{environment, settings, user_files};
 use ralph_io::store::lifecycle;
 use ralph_io::store::loop_file::LoopFile;

@@ -14,7 +14,7 @@ use ralph_core::tasks::beads::OLDEST;
 use ralph_hooks::hook_runner::VERSION;
 use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::process::programs;
-use ralph_io::process::run_once::{self, ProbeResult, Program, ProgramEnd};
+use ralph_io::process::{self, ProbeResult, Program, ProgramEnd};
 use ralph_io::project::{self, user_files};
 use ralph_io::store::beads::{self, Bd};
 use std::ffi::OsStr;
@@ -121,7 +121,8 @@ pub(super) fn version_of(path: &Path, name: &str) -> Result<Option<String>, Stri
 /// # Errors
 /// Why it did not end well.
 pub(super) fn run(program: &Program<'_>) -> Result<ProbeResult, String> {
-    let outcome = run_once::run(program).map_err(|error| format!("does not start ({error:#})"))?;
+    let outcome =
+        process::run_once(program).map_err(|error| format!("does not start ({error:#})"))?;
     let said = outcome.stderr.lines().next().unwrap_or_default();
     match outcome.ended {
         ProgramEnd::Exited(0) => Ok(outcome),

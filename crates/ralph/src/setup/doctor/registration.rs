@@ -12,7 +12,7 @@ use ralph_core::protocol::registration::{Location, Origin, plugin_hooks_json, se
 use ralph_core::text::plural::counted;
 use ralph_io::client::client_settings::{ClientSettings, SettingsFile};
 use ralph_io::client::plugins::{in_place, json};
-use ralph_io::process::run_once::Program;
+use ralph_io::process::Program;
 use ralph_io::project::user_files;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
