@@ -8,7 +8,7 @@ use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, refused};
 use crate::command::number;
 use crate::command::screen::{self, visible, visible_lines};
-use crate::command::select_loop::{self, FoundLoop, LoopArgs};
+use crate::command::select_loop::{self, FoundLoop, LoopArgs, ViewArgs};
 use anyhow::Result;
 use ralph_io::git::checkpoint::{self, Checkpoint, Restored};
 use ralph_io::git::tree;
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum CheckpointCommand {
     /// List the checkpoints of a loop, oldest first
-    List(CheckpointListArgs),
+    List(ViewArgs),
     /// Show a checkpoint and what it changed
     Show(CheckpointArgs),
     /// Show what has changed since a checkpoint
@@ -176,16 +176,6 @@ fn git_failed(error: anyhow::Error) -> anyhow::Error {
 
 // `ralph checkpoint list|show|diff`: the read-only commands.
 
-/// How the list is wanted.
-#[derive(Debug, clap::Args)]
-pub(crate) struct CheckpointListArgs {
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    which: LoopArgs,
-}
-
 /// Which moment is meant.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckpointArgs {
@@ -196,7 +186,7 @@ pub(crate) struct CheckpointArgs {
     which: LoopArgs,
 }
 
-fn list(here: &Here, args: &CheckpointListArgs) -> Result<Exit> {
+fn list(here: &Here, args: &ViewArgs) -> Result<Exit> {
     let kept = LoopCheckpoints::gather(here, &args.which)?;
     if args.json {
         let checkpoints: Vec<Value> = kept.checkpoints.iter().map(document).collect();

@@ -4,7 +4,7 @@ use super::Reach;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, visible, visible_lines};
-use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
+use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter, ViewArgs};
 use crate::command::{complete, number};
 use crate::parallel::OTHERS_TURN;
 use crate::parallel::clean::{self, CleanItem};
@@ -36,10 +36,10 @@ use std::time::Duration;
 pub(crate) enum ParallelCommand {
     /// Show the open tasks in waves of tasks that can run side by side
     #[command(name = "waves", alias = "plan")]
-    Plan(WavesArgs),
+    Plan(ViewArgs),
     /// Print the next step of the session that starts the workers
     #[command(hide = true)]
-    Next(NextArgs),
+    Next(ViewArgs),
     /// Carry out the planned tasks with several clients at once
     Run(RunArgs),
     /// Merge the finished tasks and run the criteria after each merge
@@ -71,20 +71,10 @@ pub(crate) fn run(command: &ParallelCommand) -> Result<Exit> {
 
 // `ralph parallel waves`: the waves in which the open tasks could be carried out.
 
-/// How it is shown.
-#[derive(Debug, clap::Args)]
-pub(crate) struct WavesArgs {
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    which: LoopArgs,
-}
-
 /// How many ids of one kind are listed by name.
 const NAMED: usize = 20;
 
-fn print_waves(here: &Here, args: &WavesArgs) -> Result<Exit> {
+fn print_waves(here: &Here, args: &ViewArgs) -> Result<Exit> {
     let state = select_loop::one(here, &args.which, LoopFilter::WithTasks)?.state;
     let plan = parallel::plan(&state);
     if args.json {
@@ -155,17 +145,7 @@ fn some(ids: &[String]) -> String {
 // The answer is for a model, so it is complete: the exact input of each call, the step after it,
 // and anything that prevents it.
 
-/// How it is shown.
-#[derive(Debug, clap::Args)]
-pub(crate) struct NextArgs {
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    which: LoopArgs,
-}
-
-fn print_next(here: &Here, args: &NextArgs) -> Result<Exit> {
+fn print_next(here: &Here, args: &ViewArgs) -> Result<Exit> {
     let state = select_loop::one(here, &args.which, LoopFilter::Live)?.state;
     let next = parallel::next(&state, here.now);
     let (hindrance, lacking) = match &next {
@@ -404,16 +384,13 @@ pub(crate) struct MergeArgs {
     /// Tasks to merge, finished or not [default: all finished tasks]
     #[arg(value_name = "TASK", add = ArgValueCandidates::new(complete::tasks))]
     tasks: Vec<String>,
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    which: LoopArgs,
+    view: ViewArgs,
 }
 
 fn merge(args: &MergeArgs) -> Result<Exit> {
     let here = Here::gather()?;
-    let found = select_loop::recent(&here, &args.which)?;
+    let found = select_loop::recent(&here, &args.view.which)?;
     let _ = ralph_io::process::command::adopt_orphans();
     let shown = MergeDisplay::new();
     let merged = merge::merge(&MergeOrder {
@@ -426,7 +403,7 @@ fn merge(args: &MergeArgs) -> Result<Exit> {
     shown.bar.finish_and_clear();
     let merged = merged?;
     let exit = if merged.is_all() { Exit::Done } else { Exit::No };
-    if args.json {
+    if args.view.json {
         let mut document = serde_json::to_value(&merged)?;
         document["schema_version"] = 1.into();
         screen::print_json(&document)?;

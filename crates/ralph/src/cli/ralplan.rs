@@ -4,7 +4,7 @@ use super::Reach;
 use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::screen::{self, visible, visible_lines};
-use crate::command::select_loop::{self, FoundLoop, LoopArgs};
+use crate::command::select_loop::{self, FoundLoop, LoopArgs, ViewArgs};
 use crate::runs::client as runner;
 use crate::runs::engine::{self, ClientRunner, wait_for_earlier};
 use crate::runs::options::{self, ClientOptions};
@@ -37,26 +37,16 @@ pub(crate) enum RalplanCommand {
     /// Make and review a plan, each agent in a fresh client
     Run(RunArgs),
     /// Show the state of the planning and each agent's answer
-    Status(PlanViewArgs),
+    Status(ViewArgs),
     /// Print the next step of the planning session
     #[command(hide = true)]
-    Next(PlanViewArgs),
+    Next(ViewArgs),
     /// Approve the plan; /ralph then starts it as a loop
     Approve(DecisionArgs),
     /// Return the plan to the planner with changes to make
     Adjust(AdjustArgs),
     /// End the planning; the plan file stays
     Discard(DecisionArgs),
-}
-
-/// Which planning, and how it is shown.
-#[derive(Debug, clap::Args)]
-pub(crate) struct PlanViewArgs {
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    which: LoopArgs,
 }
 
 impl RalplanCommand {
@@ -293,7 +283,7 @@ fn prefix(root: &Path) -> &'static str {
 
 // `ralph ralplan next`: the next step of a planning, for the session that carries it out.
 
-fn next(here: &Here, args: &PlanViewArgs) -> Result<Exit> {
+fn next(here: &Here, args: &ViewArgs) -> Result<Exit> {
     let state = live(here, &args.which)?.state;
     let prefix = ralplan::prefix(&state);
     let plan = state.ralplan().cloned().unwrap_or_default();
@@ -312,7 +302,7 @@ fn next(here: &Here, args: &PlanViewArgs) -> Result<Exit> {
 //
 // Prompts for agents may be shortened; this output is complete.
 
-fn status(here: &Here, args: &PlanViewArgs) -> Result<Exit> {
+fn status(here: &Here, args: &ViewArgs) -> Result<Exit> {
     let state = live(here, &args.which)?.state;
     let plan = &state.ralplan().cloned().unwrap_or_default();
     let now = plan_files::plan_hash(Path::new(&state.project_root), &plan.plan_path);

@@ -40,6 +40,16 @@ impl LoopArgs {
     }
 }
 
+/// The loop that a command shows, and how.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ViewArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) which: LoopArgs,
+}
+
 /// A loop that was found.
 #[derive(Debug)]
 pub(crate) struct FoundLoop {
