@@ -104,10 +104,16 @@ impl Terminal {
         self.tmux(&["capture-pane", "-p", "-S", "-"])
     }
 
+    /// True if the screen shows `text`, wherever the client has broken its lines: that depends on how long paths are.
+    fn shows(&self, text: &str) -> bool {
+        let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        joined(&self.screen()).contains(&joined(text))
+    }
+
     /// Waits until the screen shows `text`.
     #[track_caller]
     pub fn wait_for(&self, text: &str) -> &Terminal {
-        let shown = wait_until(PATIENCE, || self.screen().contains(text));
+        let shown = wait_until(PATIENCE, || self.shows(text));
         assert!(shown, "`{text}` did not appear on the screen:\n{}", self.screen());
         self
     }
@@ -115,7 +121,7 @@ impl Terminal {
     /// Waits until the screen no longer shows `text`.
     #[track_caller]
     pub fn wait_until_gone(&self, text: &str) -> &Terminal {
-        let gone = wait_until(PATIENCE, || !self.screen().contains(text));
+        let gone = wait_until(PATIENCE, || !self.shows(text));
         assert!(gone, "`{text}` did not leave the screen:\n{}", self.screen());
         self
     }
