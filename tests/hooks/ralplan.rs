@@ -541,6 +541,26 @@ fn a_document_of_another_tool_is_taken_up_or_put_aside() {
 }
 
 #[test]
+fn a_document_that_an_ended_planning_did_not_come_to_write_is_not_taken_up() {
+    for request in ["", "\"Something else\""] {
+        let world = awaiting();
+        let before = fs::read_to_string(world.project().join(".omc/ralplan-state.json")).unwrap();
+        assert!(world.elsewhere(&["ralplan", "discard"]).success);
+        world.stop("x").exit(0);
+        // As after a cut between the two.
+        world.write(".omc/ralplan-state.json", &before);
+        let ran = world.type_command("ralplan", request);
+        if request.is_empty() {
+            assert!(ran.kept_from_model().contains("nothing is being planned"), "{ran:?}");
+            assert_eq!(mirror(&world)["active"], false);
+        } else {
+            assert!(!ran.out().contains("is kept in"), "{ran:?}");
+            assert_eq!(mirror(&world)["task_description"], "Something else");
+        }
+    }
+}
+
+#[test]
 fn the_document_as_its_own_tool_writes_it_becomes_a_planning_at_the_planner() {
     let world = World::new();
     let sample = include_str!("../fixtures/migration/ralplan-state.json");

@@ -70,6 +70,12 @@ pub fn render(plan: &RalplanState, loop_id: &str) -> String {
     text
 }
 
+/// The loop that a document of ours names.
+pub fn loop_id(text: &str) -> Option<String> {
+    let document: Value = serde_json::from_str(text).ok()?;
+    Some(document["loop_id"].as_str()?.to_owned())
+}
+
 /// The result of reading a document that another tool left.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ImportedState {

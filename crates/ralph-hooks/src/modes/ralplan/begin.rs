@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use ralph_core::modes::ralplan::{self, export};
 use ralph_core::modes::start;
 use ralph_core::state::{LoopState, Mode, RalplanState, StartedBy};
+use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle;
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::wall_flag::WallFlag;
@@ -89,8 +90,8 @@ fn go_on(
 
 fn create(asked: &StartRequest<'_>, now: Timestamp) -> Result<StartOutcome> {
     let root = &asked.project_root;
-    let (mut told, left) = (Vec::new(), plan_files::found(root)?);
-    let left = left.map(|text| export::read(&text, now));
+    let mut told = Vec::new();
+    let left = document_of_another(asked.home, root)?.map(|text| export::read(&text, now));
     let plan = match (&asked.request.task, left) {
         (None, Some(Ok(export::ImportedState::UnderWay(plan)))) => looked_at(*plan, root),
         (None, Some(Err(why))) => {
@@ -131,6 +132,21 @@ fn create(asked: &StartRequest<'_>, now: Timestamp) -> Result<StartOutcome> {
     }
     plan_files::show(&state)?;
     Ok(StartOutcome::Started(state, told))
+}
+
+/// The document, unless it shows a planning of this home that has ended: a cut between the end and its
+/// document leaves one that looks live, which is written anew from the state.
+fn document_of_another(home: &Home, root: &Path) -> Result<Option<String>> {
+    let Some(text) = plan_files::found(root)? else { return Ok(None) };
+    let shown = export::loop_id(&text).and_then(|id| lifecycle::read_by_id(home, &id).ok()?);
+    let is_ours = |state: &LoopState| {
+        let top = Path::new(&state.project_root);
+        !state.is_live() && project::identity(top) == project::identity(root)
+    };
+    match shown.map(|(_, loaded)| loaded.state).filter(is_ours) {
+        Some(ended) => plan_files::show(&ended).map(|()| None),
+        None => Ok(Some(text)),
+    }
 }
 
 /// Reads a plan that another tool wrote, so that its planner is asked for the missing parts.
