@@ -286,7 +286,7 @@ fn whenever_the_person_speaks_the_session_goes_on_or_ends() {
         (&["PAUSE"], &["complete", "paused"]),
         (&["PAUSE", "STOP: enough"], &["complete", "stopped"]),
     ];
-    for (says, ends) in says {
+    for (says, ends) in says.into_iter().skip(if is_full() { 0 } else { 2 }) {
         let bounds = Bounds { silent: &[], careless: false, knows: true, feedback: false, tasks };
         let says: &'static [&'static str] = Box::leak(says.to_vec().into_boxed_slice());
         assert!(says.iter().all(|text| UnheardSignal::read("", text).word != SignalKeyword::Info
@@ -305,7 +305,7 @@ fn whatever_is_said_while_a_batch_is_called_one_by_one_reaches_each_call_and_is_
         (&["STEER: oak", "STOP: enough"], &["complete", "stopped"]),
         (&["PAUSE", "STEER: oak"], &["complete"]),
     ];
-    for (says, ends) in says {
+    for (says, ends) in says.into_iter().take(if is_full() { 3 } else { 1 }) {
         let bounds = Bounds { silent: &[], careless: false, knows: true, feedback: false, tasks };
         let scene = Scene { bounds, says, most_executors: 2 };
         let found = go(two_at_once(SampleOrchestration::planned(tasks), 0), &scene);
