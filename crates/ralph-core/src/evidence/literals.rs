@@ -169,7 +169,65 @@ struct Source<'a> {
 }
 
 /// What compares two sides.
-const OPERATORS: [&str; 9] = ["==", "===", "!=", "!==", "=", "=~", "is", "in", "-eq"];
+const OPERATORS: [&str; 8] = ["==", "===", "=", "=~", "is", "in", "eq", "-eq"];
+
+/// What else may stand between two values: another one may pass, too.
+const INEQUALITIES: [&str; 11] =
+    ["<", ">", "<=", ">=", "ne", "assert_ne", "expect_ne", "assert_lt", "assert_gt", "-ne", "-v"];
+
+/// Parts of the words of an assertion that compares, and of one that must not hold.
+const COMPARE: [&str; 11] = [
+    "equal",
+    "tobe",
+    "same",
+    "_eq",
+    "eql",
+    "match",
+    "contain",
+    "include",
+    "tohave",
+    "grep",
+    "regular_expression",
+];
+const NEGATIVE: [&str; 9] =
+    ["not", "never", "unequal", "differ", "refute", "greater", "less", "raises", "throw"];
+
+/// Parts of the words of an assertion about one value, whose second one is a message.
+const OF_ONE: [&str; 7] = ["true", "false", "none", "null", "nil", "instance", "ok"];
+
+/// Parts of the names of calls whose second value is a tolerance.
+const TOLERANT: [&str; 4] = ["close", "approx", "within", "delta"];
+
+/// The arguments of an assertion that may hold what is expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Arguments {
+    All,
+    First(usize),
+    /// Of a function of the tests' own.
+    Last,
+}
+
+/// What a bracket in an assertion belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bracket {
+    /// The assertion itself, or a method of it: `expect(x).toBe(3)`.
+    Own,
+    /// The same, with a tolerance.
+    Tolerant,
+    /// A list, an index, a built value.
+    Value,
+    /// A call, which may pass with another input.
+    Product,
+}
+
+/// The literals of a statement that may be expected.
+#[derive(Debug, Default)]
+struct Values {
+    last: Option<usize>,
+    n_commas: usize,
+    /// Another argument than the last one is a call, and the last is none.
+    is_computed: bool,
+}
 
 /// Longest assertion, in lines.
 const LONGEST: usize = 12;
@@ -182,25 +240,16 @@ impl<'a> Source<'a> {
 
     /// The last argument of a call that begins at this word, if it is a value and another argument is computed.
     fn given_to_a_helper(&self, at: usize) -> Option<Literal> {
+        let end = self.end_of(at);
         if self.syntax.is_shell {
             let is_first = at == 0 || self.kind(at - 1) == Some(TokenKind::Break);
-            let end = self.end_of(at);
             let is_computed = (at + 1..end).any(|it| self.of(it).starts_with("\"$("));
             return (is_first && is_computed).then(|| self.expected_argument(at, end)).flatten();
         }
         let is_call = self.kind(at) == Some(TokenKind::Word) && self.of(at + 1) == "(";
-        if !is_call || self.is_defined(at) {
-            return None;
-        }
-        let arguments =
-            self.split(at + 2..self.close(at + 1, self.tokens.len()), |word| word == ",");
-        let (last, others) = arguments.split_last()?;
-        let value = last.clone().rfind(|at| self.may_be_expected(*at))?;
-        let is_computed = others.iter().any(|one| !self.calls_nothing(one));
-        if !is_computed || !self.calls_nothing(last) {
-            return None;
-        }
-        self.literal(value)
+        let values = self.values(at, end, Arguments::Last);
+        let is_given = is_call && !self.is_defined(at) && values.is_computed;
+        is_given.then(|| self.literal(values.last?)).flatten()
     }
 
     fn of(&self, at: usize) -> &'a str {
@@ -300,179 +349,119 @@ impl<'a> Source<'a> {
     /// The expected value of the assertion between two tokens.
     fn expected(&self, start: usize, end: usize) -> Option<Literal> {
         let is_if = self.of(start) == "if";
-        let words = (start..end).map(|at| self.of(at).to_lowercase());
-        let words: Vec<String> = words.collect();
-        let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
-        let contains = |wanted: &[&str]| {
-            let any = |word: &String| wanted.iter().any(|part| word.contains(part));
-            words
-                .iter()
-                .zip(start..end)
-                .any(|(word, at)| self.kind(at) == Some(TokenKind::Word) && any(word))
+        let words: Vec<String> = (start..end).map(|at| self.of(at).to_lowercase()).collect();
+        let is = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
+        let contains = |parts: &[&str]| {
+            let any = |(word, at): (&String, usize)| {
+                self.kind(at) == Some(TokenKind::Word)
+                    && parts.iter().any(|part| word.contains(part))
+            };
+            words.iter().zip(start..end).any(any)
         };
-        let is_negative = contains(&[
-            "not", "never", "unequal", "differ", "refute", "greater", "less", "raises", "throw",
-        ]) || has(&[
-            "<",
-            ">",
-            "<=",
-            ">=",
-            "ne",
-            "assert_ne",
-            "expect_ne",
-            "assert_lt",
-            "assert_gt",
-            "-ne",
-            "-v",
-        ]) || !is_if && has(&["!=", "!=="]);
-        let compares = is_if
-            || has(&[
-                "==", "===", "eq", "is", "=", "=~", "include", "in", "contain", "eql", "grep",
-            ])
-            || contains(&[
-                "equal",
-                "tobe",
-                "same",
-                "_eq",
-                "match",
-                "contains",
-                "tohave",
-                "isequal",
-                "regular_expression",
-            ]);
-        let is_eq = words.first().is_some_and(|word| word.ends_with("eq"));
-        if is_negative || !(compares || is_eq || self.is_own_assertion(start, end)) {
+        let is_negative = contains(&NEGATIVE) || is(&INEQUALITIES) || !is_if && is(&["!=", "!=="]);
+        if is_negative {
             return None;
         }
-        if self.syntax.is_shell && says_assert(self.of(start)) {
+        let word = &words[0];
+        if self.syntax.is_shell && says_assert(word) {
             return self.expected_argument(start, end);
         }
-        let end = self.without_message(start, end);
-        let sides = self.sides(start, end);
-        let plain = sides.into_iter().rev().filter(|side| self.calls_nothing(side));
-        let last =
-            plain.filter_map(|mut side| side.rfind(|at| self.may_be_expected(*at))).next()?;
-        self.literal(last)
-    }
-
-    /// `assertSeconds("2h", 7200)`: an assertion of the project's own, with two values. The second one of `assertTrue` and its
-    /// like is a message.
-    fn is_own_assertion(&self, start: usize, end: usize) -> bool {
-        let word = self.of(start).to_lowercase();
-        let of_library =
-            ["true", "false", "none", "null", "nil", "that", "instance", "almost", "ok"];
-        let is_own = says_assert(&word)
-            && !matches!(word.as_str(), "assert" | "expect" | "should")
-            && !of_library.iter().any(|part| word.contains(part));
-        let arguments =
-            self.call(start, end).map(|(open, close)| self.split(open + 1..close, |it| it == ","));
-        is_own && arguments.is_some_and(|all| all.len() > 1)
-    }
-
-    /// What an assertion compares: the arguments of its call or of its matcher, or the sides of an operator.
-    fn sides(&self, start: usize, end: usize) -> Vec<Range<usize>> {
-        let Some((open, close)) = self.call(start, end) else {
-            return match self.of(start) {
-                "if" => self.operands(start + 1..end),
-                _ => self.arguments(start + 1..end),
-            };
+        let takes_two = ["equal", "eq", "same", "almost"]
+            .iter()
+            .any(|part| words.iter().take(4).any(|word| word.contains(part)));
+        let takes_one = word == "assert" || OF_ONE.iter().any(|part| word.contains(part));
+        let arguments = match (takes_two, takes_one) {
+            (true, _) => Arguments::First(2),
+            (_, true) => Arguments::First(1),
+            _ => Arguments::All,
         };
-        match self.of(close + 1) {
-            "." if close + 1 < end => {
-                // `expect(x).toBe(3)`, `expect(x).to eq 3`.
-                let open = (close + 1..end).find(|at| self.of(*at) == "(");
-                let inside = open.map_or(close + 1..end, |open| open + 1..self.close(open, end));
-                self.arguments(inside)
-            }
-            _ if self.is_operator(close + 1) && close + 1 < end => self.operands(start + 1..end),
-            _ => self.arguments(open + 1..close),
-        }
+        let values = self.values(start, end, arguments);
+        let compares = is_if || is(&OPERATORS) || contains(&COMPARE) || word.ends_with("eq");
+        // `assertSeconds("2h", 7200)`: an assertion of the project's own, with two values.
+        let is_own = arguments == Arguments::All && values.n_commas > 0 && word != "expect";
+        if compares || is_own { self.literal(values.last?) } else { None }
     }
 
-    /// The brackets of a call that begins here: `assert_eq!(…)`, `assert.equal(…)`.
-    fn call(&self, start: usize, end: usize) -> Option<(usize, usize)> {
-        let mut at = start + 1;
-        while at < end {
-            at += match self.of(at) {
-                "(" => return Some((at, self.close(at, end))),
-                "!" => 1,
-                "." | "::" => 2,
-                _ => return None,
-            };
-        }
-        None
-    }
-
-    /// The bracket that closes the one here, or the end.
-    fn close(&self, open: usize, end: usize) -> usize {
-        let mut depth = 0_i32;
-        let closes = (open..end).find(|at| {
-            match self.of(*at) {
-                "(" | "[" | "{" => depth += 1,
-                ")" | "]" | "}" => depth -= 1,
-                _ => {}
-            }
-            depth == 0
-        });
-        closes.unwrap_or(end)
-    }
-
-    fn arguments(&self, range: Range<usize>) -> Vec<Range<usize>> {
-        let all = self.split(range, |word| word == ",");
-        match all.as_slice() {
-            [one] => self.operands(one.clone()),
-            _ => all,
-        }
-    }
-
-    /// The sides of the operators; of `in` only the left one, since what is expected may be any of the right one.
-    fn operands(&self, range: Range<usize>) -> Vec<Range<usize>> {
-        let conditions = self.split(range, |word| matches!(word, "&&" | "||" | "and" | "or"));
-        let sides = conditions.into_iter().flat_map(|condition| {
-            let is_in = condition.clone().any(|at| self.of(at) == "in");
-            let mut sides = self.split(condition, |word| OPERATORS.contains(&word));
-            sides.truncate(if is_in { 1 } else { sides.len() });
-            sides
-        });
-        sides.collect()
-    }
-
-    /// Parts at these words, where they stand in no brackets.
-    fn split(&self, range: Range<usize>, parts: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
-        let (mut depth, mut from, mut found) = (0_i32, range.start, Vec::new());
-        for at in range.clone() {
+    /// The literals between two tokens that no call of the product gets: the last one, and what stands beside it.
+    fn values(&self, start: usize, end: usize, arguments: Arguments) -> Values {
+        let mut values = Values::default();
+        let mut open: Vec<Bracket> = Vec::new();
+        // Where a call of the assertion ends, which its next method follows.
+        let mut own_end = None;
+        let (mut computes, mut has_test) = (false, false);
+        for at in start..end {
             match self.of(at) {
-                "(" | "[" | "{" => depth += 1,
-                ")" | "]" | "}" => depth -= 1,
-                word if depth <= 0 && parts(word) => {
-                    found.push(from..at);
-                    from = at + 1;
+                "(" | "[" | "{" => {
+                    let bracket = self.bracket(at, start, own_end);
+                    let bracket = match bracket {
+                        Bracket::Tolerant if arguments == Arguments::Last => Bracket::Own,
+                        bracket => bracket,
+                    };
+                    computes |= bracket == Bracket::Product;
+                    // Go's `t` comes first.
+                    has_test |= bracket == Bracket::Own && self.of(at + 1) == "t";
+                    open.push(bracket);
+                }
+                ")" | "]" | "}" => {
+                    let closed = open.pop();
+                    if closed == Some(Bracket::Own) && open.is_empty() {
+                        own_end = Some(at);
+                        if arguments == Arguments::Last {
+                            break;
+                        }
+                    }
+                }
+                // What is expected may be any of the right side.
+                "in" => break,
+                "," if open.last() == Some(&Bracket::Tolerant) => break,
+                "," if open.is_empty() || open == [Bracket::Own] => {
+                    values.n_commas += 1;
+                    match arguments {
+                        // `assert!(a == 3, "message")`, `equal(a, 3, "message")`.
+                        Arguments::First(n) if values.n_commas >= n + usize::from(has_test) => {
+                            break;
+                        }
+                        Arguments::Last => {
+                            values.is_computed |= std::mem::take(&mut computes);
+                            values.last = None;
+                        }
+                        _ => {}
+                    }
+                }
+                _ if self.may_be_expected(at) && !open.contains(&Bracket::Product) => {
+                    values.last = Some(at);
                 }
                 _ => {}
             }
         }
-        found.push(from..range.end);
-        found.retain(|part| part.clone().any(|at| self.kind(at) != Some(TokenKind::Break)));
-        found
+        values.is_computed &= !computes;
+        values
     }
 
-    fn is_operator(&self, at: usize) -> bool {
-        OPERATORS.contains(&self.of(at))
-    }
-
-    /// True for a value that is written down, and false for one that the product computes from it.
-    fn calls_nothing(&self, side: &Range<usize>) -> bool {
-        let is_sign = |at: &usize| matches!(self.of(*at), "-" | "&" | "*" | "(" | "new" | "\n");
-        let first = side.clone().find(|at| !is_sign(at)).unwrap_or(side.start);
-        let is_value = matches!(self.kind(first), Some(TokenKind::Number | TokenKind::Text))
-            || matches!(self.of(first), "[" | "{");
-        let is_call = |at: usize| {
-            let word = self.of(at);
-            let builds = word.starts_with(char::is_uppercase) && self.syntax.capitals_build
-                || matches!(word, "is" | "eq" | "equal" | "equalTo" | "approx" | "from" | "of");
-            self.kind(at) == Some(TokenKind::Word) && self.of(at + 1) == "(" && !builds
+    /// Whose bracket opens here.
+    fn bracket(&self, at: usize, start: usize, own_end: Option<usize>) -> Bracket {
+        let before = |at: usize| (0..at).rev().find(|it| self.kind(*it) != Some(TokenKind::Break));
+        let called =
+            before(at).and_then(|it| if self.of(it) == "!" { before(it) } else { Some(it) });
+        let called = called.filter(|it| self.kind(*it) == Some(TokenKind::Word));
+        let Some(called) = called.filter(|_| self.of(at) == "(") else { return Bracket::Value };
+        let name = self.of(called);
+        let builds = name.starts_with(char::is_uppercase) && self.syntax.capitals_build
+            || matches!(name, "is" | "eq" | "equal" | "equalTo" | "approx" | "from" | "of");
+        // `assert.equal(…)`, `expect(…).not.toBe(…)`.
+        let object = |it: usize| {
+            before(it).filter(|dot| matches!(self.of(*dot), "." | "::")).and_then(before)
         };
-        is_value || !side.clone().any(is_call)
+        let is_of_assertion = |it: &usize| *it == start || own_end == Some(*it);
+        let is_own =
+            std::iter::successors(Some(called), |it| object(*it)).any(|it| is_of_assertion(&it));
+        let lower = name.to_lowercase();
+        match (is_own || builds, is_own) {
+            (false, _) => Bracket::Product,
+            _ if TOLERANT.iter().any(|part| lower.contains(part)) => Bracket::Tolerant,
+            (_, true) => Bracket::Own,
+            _ => Bracket::Value,
+        }
     }
 
     /// The expected value of a shell function such as `assert_equal TITLE "$(command)" 3`: one of its last two arguments. What
@@ -488,57 +477,6 @@ impl<'a> Source<'a> {
         }
         let mut of_two = (start + 1..end).rev().take(2);
         self.literal(of_two.find(|at| self.may_be_expected(*at))?)
-    }
-
-    /// The end of an assertion without its message or tolerance.
-    fn without_message(&self, start: usize, end: usize) -> usize {
-        let word = self.of(start).to_lowercase();
-        let is_call = matches!(self.of(start + 1), "(" | "!" | ".");
-        let is_bare = word == "assert" && !is_call;
-        let takes_two = ["equal", "eq", "same", "almost"].iter().any(|part| {
-            (start..end.min(start + 4)).any(|at| self.of(at).to_lowercase().contains(part))
-        });
-        let (mut depth, mut commas) = (0_i32, 0);
-        // Go's `t` comes first.
-        let has_test = self.call(start, end).is_some_and(|(open, _)| self.of(open + 1) == "t");
-        for at in start..end {
-            match self.of(at) {
-                "(" | "[" | "{" => depth += 1,
-                ")" | "]" | "}" => depth -= 1,
-                "," if is_bare && depth == 0 => return at,
-                "," if depth >= 1 && self.is_tolerance(start, at) => return at,
-                "," if !is_bare && depth == 1 => {
-                    commas += 1;
-                    let is_over = commas > usize::from(takes_two) + usize::from(has_test);
-                    // `assert!(a == 3, "message")`, `equal(a, 3, "message")`.
-                    if is_over && (takes_two || word == "assert") {
-                        return at;
-                    }
-                }
-                _ => {}
-            }
-        }
-        end
-    }
-
-    /// True for the comma before a tolerance: `toBeCloseTo(2.5, 2)`, `approx(2.5, abs=1)`.
-    fn is_tolerance(&self, start: usize, comma: usize) -> bool {
-        let mut depth = 0;
-        let opens = (start..comma).rev().find(|at| match self.of(*at) {
-            ")" | "]" => {
-                depth += 1;
-                false
-            }
-            "(" if depth == 0 => true,
-            "(" | "[" => {
-                depth -= 1;
-                false
-            }
-            _ => false,
-        });
-        let name =
-            opens.and_then(|at| at.checked_sub(1)).map_or("", |at| self.of(at)).to_lowercase();
-        ["close", "approx", "within", "delta"].iter().any(|part| name.contains(part))
     }
 
     /// True for a literal that is no index, no keyword argument and no option.

@@ -11,8 +11,6 @@ pub(crate) enum TokenKind {
     Number,
     /// A string or a character, with its prefix and quotes.
     Text,
-    /// A regular expression.
-    Pattern,
     Mark,
     /// The end of a line.
     Break,
@@ -101,8 +99,6 @@ pub(crate) fn tokens(text: &str, syntax: Syntax) -> Vec<Token> {
         } else if is_word(letter) {
             let length = rest.find(|it| !is_word(it)).unwrap_or(rest.len());
             (Some(TokenKind::Word), length)
-        } else if let Some(length) = pattern(rest, found.last(), text, syntax) {
-            (Some(TokenKind::Pattern), length)
         } else {
             if rest.starts_with("<<") && syntax.spans_lines && !syntax.is_rust {
                 heredoc = heredoc_end(rest);
@@ -264,35 +260,6 @@ fn number(rest: &str) -> usize {
         at += 1;
     }
     at
-}
-
-/// The length of `/…/`, where no division can stand.
-fn pattern(rest: &str, last: Option<&Token>, text: &str, syntax: Syntax) -> Option<usize> {
-    let can_stand = last.is_none_or(|last| match &text[last.range.clone()] {
-        "return" | "match" => true,
-        mark => {
-            last.kind == TokenKind::Break || last.kind == TokenKind::Mark && !")]}".contains(mark)
-        }
-    });
-    if !rest.starts_with('/') || syntax.characters || syntax.is_shell || !can_stand {
-        return None;
-    }
-    let (mut is_escaped, mut in_class) = (false, false);
-    let end = rest.char_indices().skip(1).take(200).take_while(|(_, it)| *it != '\n').find(
-        |(_, letter)| {
-            let is_end = *letter == '/' && !is_escaped && !in_class;
-            match letter {
-                _ if is_escaped => {}
-                '[' => in_class = true,
-                ']' => in_class = false,
-                _ => {}
-            }
-            is_escaped = *letter == '\\' && !is_escaped;
-            is_end
-        },
-    )?;
-    let flags = rest[end.0 + 1..].find(|it: char| !it.is_ascii_alphabetic());
-    Some(flags.map_or(rest.len(), |flags| end.0 + 1 + flags))
 }
 
 /// The word that ends a document in a script: `<<EOF`, `<<-'EOF'`, `<<~EOF`.
