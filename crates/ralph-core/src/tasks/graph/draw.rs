@@ -59,7 +59,7 @@ pub fn dot(tasks: &[Task], now: Timestamp) -> String {
     for (place, task) in tasks.iter().enumerate() {
         let standing = graph.standing(task);
         let label = label(&task.id, &task.name, standing, dot_text);
-        let colour = colour(standing);
+        let (_, colour) = look(standing);
         let _ = writeln!(drawn, "  n{place} [label=\"{label}\", fillcolor=\"{colour}\"];");
     }
     for (from, to) in edges(&graph) {
@@ -88,14 +88,13 @@ pub(crate) fn flowchart(
     let mut drawn = String::from("flowchart LR\n");
     for (place, (id, name, standing)) in tasks.iter().enumerate() {
         let label = label(id, name, *standing, mermaid_text);
-        let _ = writeln!(drawn, "  n{place}[\"{label}\"]:::{}", class(*standing));
+        let _ = writeln!(drawn, "  n{place}[\"{label}\"]:::{}", look(*standing).0);
     }
     for (from, to) in edges {
         let _ = writeln!(drawn, "  n{from} --> n{to}");
     }
-    for standing in ALL {
+    for (standing, name, colour) in LOOKS {
         if tasks.iter().any(|(_, _, one)| *one == standing) {
-            let (name, colour) = (class(standing), colour(standing));
             // The colours are light, and a dark page would put white text on them.
             let _ = writeln!(drawn, "  classDef {name} fill:{colour},color:#16181d");
         }
@@ -103,15 +102,22 @@ pub(crate) fn flowchart(
     drawn
 }
 
-const ALL: [TaskReadiness; 7] = [
-    TaskReadiness::Ready,
-    TaskReadiness::Waiting,
-    TaskReadiness::InProgress,
-    TaskReadiness::Done,
-    TaskReadiness::Failed,
-    TaskReadiness::Blocked,
-    TaskReadiness::Unknown,
+/// Each state with its class in Mermaid, and its colour.
+const LOOKS: [(TaskReadiness, &str, &str); 7] = [
+    (TaskReadiness::Ready, "ready", "#cfe8ff"),
+    (TaskReadiness::Waiting, "waiting", "#f2f2f2"),
+    (TaskReadiness::InProgress, "in_progress", "#fff3bf"),
+    (TaskReadiness::Done, "finished", "#d3f9d8"),
+    (TaskReadiness::Failed, "failed", "#ffc9c9"),
+    (TaskReadiness::Blocked, "blocked", "#ffd8a8"),
+    (TaskReadiness::Unknown, "unknown", "#e5dbff"),
 ];
+
+/// The class and the colour of a state.
+fn look(standing: TaskReadiness) -> (&'static str, &'static str) {
+    let found = LOOKS.iter().find(|(one, ..)| *one == standing);
+    found.map_or(("unknown", ""), |(_, class, colour)| (class, colour))
+}
 
 fn label(id: &str, name: &str, standing: TaskReadiness, escape: fn(&str) -> String) -> String {
     let text = format!("{}: {} ({})", one_line(id), one_line(name), standing.word());
@@ -154,30 +160,6 @@ fn mermaid_text(text: &str) -> String {
         }
     }
     escaped
-}
-
-fn class(standing: TaskReadiness) -> &'static str {
-    match standing {
-        TaskReadiness::Ready => "ready",
-        TaskReadiness::Waiting => "waiting",
-        TaskReadiness::InProgress => "in_progress",
-        TaskReadiness::Done => "finished",
-        TaskReadiness::Failed => "failed",
-        TaskReadiness::Blocked => "blocked",
-        TaskReadiness::Unknown => "unknown",
-    }
-}
-
-fn colour(standing: TaskReadiness) -> &'static str {
-    match standing {
-        TaskReadiness::Ready => "#cfe8ff",
-        TaskReadiness::Waiting => "#f2f2f2",
-        TaskReadiness::InProgress => "#fff3bf",
-        TaskReadiness::Done => "#d3f9d8",
-        TaskReadiness::Failed => "#ffc9c9",
-        TaskReadiness::Blocked => "#ffd8a8",
-        TaskReadiness::Unknown => "#e5dbff",
-    }
 }
 
 #[cfg(test)]
