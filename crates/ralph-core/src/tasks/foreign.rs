@@ -11,6 +11,7 @@ mod markdown;
 
 use crate::shell::vacuous;
 use crate::state::{Criterion, PlanFile, PlanFormat, PlannedTask, Task, TaskStatus};
+use crate::tasks::graph;
 use crate::tasks::plan::{self, Plan, Problem};
 use crate::text::truncate::bounded;
 use markdown::BoxedTask;
@@ -190,8 +191,8 @@ impl Collected {
     ) -> Result<(Plan, Vec<PlanNote>), Vec<Problem>> {
         plan::number(self.tasks.iter_mut().map(|task| &mut task.id), prefix);
         plan::number(self.criteria.iter_mut().map(|one| &mut one.id), "AC-");
-        let flaws = plan::flaws(&self.tasks);
-        self.problems.extend(flaws.map(|(at, _, flaw)| problem(lines[at], flaw.to_string())));
+        let flaws = graph::lint_with_places(&self.tasks).into_iter();
+        self.problems.extend(flaws.map(|(at, flaw)| problem(lines[at], flaw.what)));
         if !self.problems.is_empty() {
             return Err(self.problems);
         }

@@ -10,11 +10,11 @@ pub mod render;
 mod sync;
 
 pub use change::{
-    Claim, ClaimTarget, DependencyResult, Lease, NewTask, add, block, claim, depend, done, fail,
-    release, renew,
+    Claim, ClaimTarget, Lease, NewTask, add, claim, depend, done, release, renew, stop_work,
 };
-pub use lint::{Advice, GraphFlaw, advice, lint, lint_with_places};
-pub use sync::{ChangedTask, GraphDiff, LineFlaw, Stays, Synced, TaskLine, sync};
+pub use lint::{GraphFlaw, advice, lint, lint_with_places};
+pub(in crate::tasks) use sync::unknown_status;
+pub use sync::{ChangedTask, DONE, GraphDiff, Synced, TaskLine, sync};
 
 use crate::state::{Task, TaskDigest, TaskList, TaskStatus, TaskSummary};
 use jiff::Timestamp;

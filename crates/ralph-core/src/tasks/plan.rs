@@ -9,9 +9,8 @@ pub mod lines;
 use crate::shell::vacuous;
 use crate::state::{Criterion, Extra, LimitFlag, LoopState, Progress, Task, TaskStatus};
 use crate::tasks::graph;
-use crate::tasks::graph::GraphFlaw;
 use jiff::Timestamp;
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::fmt;
@@ -59,32 +58,27 @@ impl fmt::Display for Problem {
 
 /// Reads a plan from a JSON document or from a block of a Markdown document: see [`block`].
 pub fn parse(text: &str) -> Result<Plan, Vec<Problem>> {
-    let mut problems = Vec::new();
-    let mut plan = document(text, &mut problems)?;
+    let mut plan = document(text).map_err(|problem| vec![problem])?;
     number(plan.criteria.iter_mut().map(|criterion| &mut criterion.id), "AC-");
     number(plan.tasks.iter_mut().map(|task| &mut task.id), "T-");
     plan.criteria.iter_mut().for_each(unverified);
     plan.tasks.iter_mut().for_each(unclaimed);
-    // Items that could not be read are missing from the lists, and would cause further problems
-    // here.
-    if problems.is_empty() {
-        problems.extend(criteria_flaws(&plan.criteria).into_iter().map(|(at, field, what)| {
-            Problem::new(format!("acceptance_criteria[{at}].{field}"), what)
-        }));
-        problems.extend(
-            unknown_statuses(&plan.tasks)
-                .map(|(at, what)| Problem::new(format!("task_graph[{at}].status"), what)),
-        );
-        problems.extend(flaws(&plan.tasks).map(|(at, field, flaw)| {
-            Problem::new(format!("task_graph[{at}].{field}"), flaw.to_string())
-        }));
-        if plan.criteria.is_empty() && plan.tasks.is_empty() {
-            problems.push(Problem::new(
-                "",
-                "the plan has neither `acceptance_criteria` nor `task_graph`; say what is to be \
-                 done and how one can tell",
-            ));
-        }
+    let of_criteria = criteria_flaws(&plan.criteria).into_iter();
+    let of_criteria =
+        of_criteria.map(|(at, field, what)| (format!("acceptance_criteria[{at}].{field}"), what));
+    let statuses =
+        unknown_statuses(&plan.tasks).map(|(at, what)| (format!("task_graph[{at}].status"), what));
+    let of_tasks = graph::lint_with_places(&plan.tasks).into_iter();
+    let of_tasks =
+        of_tasks.map(|(at, flaw)| (format!("task_graph[{at}].{}", flaw.member), flaw.what));
+    let all = of_criteria.chain(statuses).chain(of_tasks);
+    let mut problems: Vec<Problem> = all.map(|(place, what)| Problem { place, what }).collect();
+    if plan.criteria.is_empty() && plan.tasks.is_empty() {
+        problems.push(Problem::new(
+            "",
+            "the plan has neither `acceptance_criteria` nor `task_graph`; say what is to be done \
+             and how one can tell",
+        ));
     }
     if problems.is_empty() { Ok(plan) } else { Err(problems) }
 }
@@ -194,24 +188,8 @@ fn criteria_flaws(criteria: &[Criterion]) -> Vec<(usize, &'static str, String)> 
 /// An unknown status would exclude its task forever, and all tasks that depend on it.
 fn unknown_statuses(tasks: &[Task]) -> impl Iterator<Item = (usize, String)> {
     tasks.iter().enumerate().filter_map(|(at, task)| match &task.status {
-        TaskStatus::Other(word) => {
-            Some((at, format!("`{word}` is not a status; write `pending` or `done`, or omit it")))
-        }
+        TaskStatus::Other(word) => Some((at, graph::unknown_status(word))),
         _ => None,
-    })
-}
-
-/// The flaws of the tasks, each with the task's position in the list and the member.
-pub(crate) fn flaws(tasks: &[Task]) -> impl Iterator<Item = (usize, &'static str, GraphFlaw)> {
-    graph::lint_with_places(tasks).into_iter().map(|(at, flaw)| {
-        let field = match flaw {
-            GraphFlaw::EmptyId { .. } | GraphFlaw::DuplicateId { .. } => "id",
-            GraphFlaw::EmptyName { .. } => "name",
-            GraphFlaw::UnknownDependency { .. }
-            | GraphFlaw::OnItself { .. }
-            | GraphFlaw::Cycle { .. } => "deps",
-        };
-        (at, field, flaw)
     })
 }
 
@@ -253,17 +231,36 @@ pub fn taken_in(state: &mut LoopState) {
     state.progress = Progress::default();
 }
 
-/// The plan as written. An error if there is no object to read.
-fn document(text: &str, problems: &mut Vec<Problem>) -> Result<Plan, Vec<Problem>> {
-    let mut members = object(text).map_err(|what| vec![Problem::new("", what)])?;
+/// The members of a plan. The state's other members (`phase`, `iteration`, `completion` …) are written by the loop: a plan
+/// that contains them, like a copy of a state file, does not set them.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Members {
+    prompt: Option<String>,
+    acceptance_criteria: Option<Vec<Criterion>>,
+    task_graph: Option<Vec<Task>>,
+    tests_may_change: Option<Vec<String>>,
+    context_report: Option<String>,
+    max_iterations: Option<Value>,
+    #[serde(flatten)]
+    others: Extra,
+}
+
+/// The plan as written.
+fn document(text: &str) -> Result<Plan, Problem> {
+    let members = object(text).map_err(|what| Problem::new("", what))?;
+    let members: Members = serde_path_to_error::deserialize(Value::Object(members))
+        .map_err(|error| Problem::new(error.path().to_string(), error.inner().to_string()))?;
+    let mut extra = members.others;
+    extra.retain(|name, _| !is_of_state(name));
     Ok(Plan {
-        prompt: words(&mut members, "prompt", problems),
-        criteria: list(&mut members, "acceptance_criteria", problems),
-        tasks: list(&mut members, "task_graph", problems),
-        tests_may_change: globs(&mut members, problems),
-        context_report: words(&mut members, "context_report", problems),
-        max_iterations: max_iterations(&mut members, problems),
-        extra: unknown(members),
+        prompt: members.prompt.unwrap_or_default(),
+        criteria: members.acceptance_criteria.unwrap_or_default(),
+        tasks: members.task_graph.unwrap_or_default(),
+        tests_may_change: members.tests_may_change.unwrap_or_default(),
+        context_report: members.context_report.unwrap_or_default(),
+        max_iterations: members.max_iterations.map(max_iterations).transpose()?,
+        extra,
     })
 }
 
@@ -338,78 +335,15 @@ pub(crate) fn closes(line: &str, fence: &str) -> bool {
     line.starts_with(fence) && line.chars().all(|mark| fence.starts_with(mark))
 }
 
-fn words(members: &mut Map<String, Value>, name: &str, problems: &mut Vec<Problem>) -> String {
-    match members.remove(name) {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text,
-        Some(_) => {
-            problems.push(Problem::new(name, "not text; write a string"));
-            String::new()
-        }
-    }
-}
-
-fn list<T: DeserializeOwned>(
-    members: &mut Map<String, Value>,
-    name: &str,
-    problems: &mut Vec<Problem>,
-) -> Vec<T> {
-    let items = match members.remove(name) {
-        None | Some(Value::Null) => return Vec::new(),
-        Some(Value::Array(items)) => items,
-        Some(_) => {
-            problems.push(Problem::new(name, "not a list; write `[…]`"));
-            return Vec::new();
-        }
-    };
-    let mut read = Vec::with_capacity(items.len());
-    for (at, item) in items.into_iter().enumerate() {
-        let place = format!("{name}[{at}]");
-        match item {
-            Value::Object(_) => match serde_json::from_value(item) {
-                Ok(item) => read.push(item),
-                Err(error) => problems.push(Problem::new(place, error.to_string())),
-            },
-            _ => problems.push(Problem::new(place, "not an object; write `{…}`")),
-        }
-    }
-    read
-}
-
-fn globs(members: &mut Map<String, Value>, problems: &mut Vec<Problem>) -> Vec<String> {
-    const NAME: &str = "tests_may_change";
-    let Some(given) = members.remove(NAME).filter(|given| !given.is_null()) else {
-        return Vec::new();
-    };
-    serde_json::from_value(given).unwrap_or_else(|_| {
-        problems.push(Problem::new(NAME, "not a list of patterns such as `[\"tests/api/**\"]`"));
-        Vec::new()
-    })
-}
-
 /// The rule of the flag applies, so that a plan cannot set what a person could not type.
-fn max_iterations(members: &mut Map<String, Value>, problems: &mut Vec<Problem>) -> Option<u32> {
-    let given = match members.remove("max_iterations")? {
-        Value::Null => return None,
-        Value::Number(number) => number.to_string(),
-        other => other.to_string(),
-    };
-    match LimitFlag::MaxIterations.parse(&given) {
-        Some(number) => u32::try_from(number).ok(),
-        None => {
-            let most = LimitFlag::MaxIterations.most();
-            let what = format!("not a whole number from 1 to {most}, but `{given}`");
-            problems.push(Problem::new("max_iterations", what));
-            None
-        }
-    }
-}
-
-/// Members that the state does not know. The state's other members (`phase`, `iteration`,
-/// `completion` …) are written by the loop: a plan that contains them, like a copy of a state file,
-/// does not set them.
-fn unknown(members: Map<String, Value>) -> Extra {
-    members.into_iter().filter(|(name, _)| !is_of_state(name)).collect()
+fn max_iterations(given: Value) -> Result<u32, Problem> {
+    let given = given.to_string();
+    let number = LimitFlag::MaxIterations.parse(&given);
+    number.and_then(|number| u32::try_from(number).ok()).ok_or_else(|| {
+        let most = LimitFlag::MaxIterations.most();
+        let what = format!("not a whole number from 1 to {most}, but `{given}`");
+        Problem::new("max_iterations", what)
+    })
 }
 
 /// Asks the state itself. A list of its names would miss the next one, and a member that counts as

@@ -12,7 +12,7 @@ use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use anyhow::{Context, Result};
 use clap::ValueHint;
-use ralph_core::state::LoopState;
+use ralph_core::state::{LoopState, TaskStatus};
 use ralph_core::tasks::graph::{self, TaskError};
 use ralph_core::tasks::plan;
 use ralph_core::text::plural::counted;
@@ -89,9 +89,9 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         TaskCommand::Claim(args) => change::claim(here, &args),
         TaskCommand::Renew(args) => change::renew(here, &args),
         TaskCommand::Done(args) => change::done(here, args),
-        TaskCommand::Fail(args) => change::fail(here, &args),
+        TaskCommand::Fail(args) => change::stop_work(here, &args, "fail", TaskStatus::Failed),
         TaskCommand::Release(args) => change::release(here, &args),
-        TaskCommand::Block(args) => change::block(here, &args),
+        TaskCommand::Block(args) => change::stop_work(here, &args, "block", TaskStatus::Blocked),
         TaskCommand::Deps(args) => change::deps(here, args),
         TaskCommand::Waves(which) => show::waves(here, &which),
         TaskCommand::Graph(args) => show::drawing(here, &args),
@@ -161,7 +161,7 @@ pub(super) fn lint_of(state: &LoopState, root: &Path) -> LintResult {
                 some with `/ralph \"task\" --ac 'DESCRIPTION=COMMAND'` or in a plan";
     let mut advice: Vec<String> =
         criteria.is_empty().then(|| none.to_owned()).into_iter().collect();
-    advice.extend(graph::advice(&state.task_graph).iter().map(ToString::to_string));
+    advice.extend(graph::advice(&state.task_graph));
     LintResult { problems, advice }
 }
 

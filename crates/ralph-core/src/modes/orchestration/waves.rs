@@ -8,7 +8,7 @@ use super::progress::{Progress, TaskMark};
 use super::recovery::Tries;
 use super::snapshot::Picture;
 use crate::state::{Task, TaskStatus};
-use crate::tasks::graph::{self, GraphFlaw};
+use crate::tasks::graph;
 use std::collections::BTreeMap;
 
 /// The tasks as a graph, with their statuses.
@@ -110,7 +110,7 @@ impl TaskFiles {
     pub fn flaws(&self) -> Vec<(String, String)> {
         let mut found: Vec<(String, String)> = graph::lint_with_places(&self.tasks)
             .into_iter()
-            .filter(|(_, flaw)| !matches!(flaw, GraphFlaw::EmptyName { .. }))
+            .filter(|(_, flaw)| flaw.member != "name")
             .map(|(at, flaw)| (self.tasks[at].id.clone(), flaw.to_string()))
             .collect();
         for task in &self.tasks {

@@ -3,7 +3,7 @@
 //! This module decides who may claim a task. The store prevents two workers from deciding at the
 //! same time: it holds its lock around these functions.
 
-use super::{Graph, GraphFlaw, TaskError, TaskReadiness, lease_ran_out, lint};
+use super::{Graph, GraphFlaw, TaskError, TaskReadiness, lease_ran_out, lint_with_places};
 use crate::state::{Task, TaskStatus};
 use jiff::{SignedDuration, Timestamp};
 
@@ -40,17 +40,8 @@ pub struct Lease<'a> {
 pub struct Claim {
     /// The task after the claim.
     pub task: Task,
-    /// The results of its dependencies, in the order of `deps`.
-    pub findings: Vec<DependencyResult>,
-}
-
-/// The result of a dependency.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DependencyResult {
-    pub id: String,
-    pub name: String,
-    /// `None` if the task was done without a result.
-    pub result: Option<String>,
+    /// Its dependencies with their results, in the order of `deps`.
+    pub findings: Vec<Task>,
 }
 
 /// Adds a task at the end and returns its id.
@@ -62,6 +53,7 @@ pub fn add(tasks: &mut Vec<Task>, new: NewTask) -> Result<String, TaskError> {
     if new.name.trim().is_empty() {
         return Err(TaskError::Missing { what: "the task's name" });
     }
+    let before = lint_with_places(tasks);
     tasks.push(Task {
         id: id.clone(),
         name: new.name.trim().to_owned(),
@@ -70,7 +62,7 @@ pub fn add(tasks: &mut Vec<Task>, new: NewTask) -> Result<String, TaskError> {
         files: new.files,
         ..Task::default()
     });
-    match flaw_of_last(tasks) {
+    match new_flaw(&before, tasks) {
         None => Ok(id),
         Some(flaw) => {
             tasks.pop();
@@ -79,38 +71,18 @@ pub fn add(tasks: &mut Vec<Task>, new: NewTask) -> Result<String, TaskError> {
     }
 }
 
-/// The flaw of the last task; flaws that the other tasks had before do not count.
-fn flaw_of_last(tasks: &[Task]) -> Option<GraphFlaw> {
-    let (last, others) = tasks.split_last()?;
-    if last.id.is_empty() {
-        return Some(GraphFlaw::EmptyId { place: tasks.len() });
-    }
-    if others.iter().any(|other| other.id == last.id) {
-        return Some(GraphFlaw::DuplicateId { id: last.id.clone() });
-    }
-    flaw_of_deps(tasks, last)
-}
-
-fn flaw_of_deps(tasks: &[Task], task: &Task) -> Option<GraphFlaw> {
-    let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
-    let unknown = task.deps.iter().find(|id| graph.place(id).is_none());
-    if let Some(unknown) = unknown {
-        return Some(GraphFlaw::UnknownDependency { id: task.id.clone(), on: unknown.clone() });
-    }
-    lint::cycles(tasks).into_iter().find(|cycle| cycle.contains(&task.id)).map(|path| {
-        if path.len() == 1 {
-            GraphFlaw::OnItself { id: task.id.clone() }
-        } else {
-            GraphFlaw::Cycle { path }
-        }
-    })
+/// The first flaw that the graph did not have before.
+fn new_flaw(before: &[(usize, GraphFlaw)], tasks: &[Task]) -> Option<GraphFlaw> {
+    let mut flaws = lint_with_places(tasks).into_iter();
+    flaws.find(|flaw| !before.contains(flaw)).map(|(_, flaw)| flaw)
 }
 
 /// Replaces the dependencies of a task.
 pub fn depend(tasks: &mut [Task], id: &str, deps: Vec<String>) -> Result<(), TaskError> {
     let place = place(tasks, id)?;
+    let flaws = lint_with_places(tasks);
     let before = std::mem::replace(&mut tasks[place].deps, deps);
-    match flaw_of_deps(tasks, &tasks[place]) {
+    match new_flaw(&flaws, tasks) {
         None => Ok(()),
         Some(flaw) => {
             tasks[place].deps = before;
@@ -150,7 +122,7 @@ fn claimable(
     which: ClaimTarget,
     owner: &str,
     now: Timestamp,
-) -> Result<(usize, Vec<DependencyResult>), TaskError> {
+) -> Result<(usize, Vec<Task>), TaskError> {
     let graph = Graph::new(tasks, now);
     let ClaimTarget::Id(id) = which else {
         let next = tasks.iter().position(|task| graph.standing(task) == TaskReadiness::Ready);
@@ -170,16 +142,8 @@ fn claimable(
     }
 }
 
-fn findings(graph: &Graph, task: &Task) -> Vec<DependencyResult> {
-    task.deps
-        .iter()
-        .filter_map(|id| graph.get(id))
-        .map(|dependency| DependencyResult {
-            id: dependency.id.clone(),
-            name: dependency.name.clone(),
-            result: dependency.result.clone(),
-        })
-        .collect()
+fn findings(graph: &Graph, task: &Task) -> Vec<Task> {
+    task.deps.iter().filter_map(|id| graph.get(id)).cloned().collect()
 }
 
 /// Extends the claim of a worker that still holds its task, even if the lease has expired: as long
@@ -214,22 +178,6 @@ pub fn done(
     Ok(())
 }
 
-/// Marks a task as failed, with the reason. Tasks that depend on it wait until it is released and
-/// done.
-pub fn fail(tasks: &mut [Task], id: &str, by: Option<&str>, reason: &str) -> Result<(), TaskError> {
-    stop_work(tasks, id, by, reason, TaskStatus::Failed)
-}
-
-/// Marks a task as blocked by something outside the graph, with the reason.
-pub fn block(
-    tasks: &mut [Task],
-    id: &str,
-    by: Option<&str>,
-    reason: &str,
-) -> Result<(), TaskError> {
-    stop_work(tasks, id, by, reason, TaskStatus::Blocked)
-}
-
 /// Makes a claimed, failed or blocked task pending again. The result of the attempt is kept for the
 /// next worker.
 pub fn release(tasks: &mut [Task], id: &str) -> Result<(), TaskError> {
@@ -246,7 +194,9 @@ pub fn release(tasks: &mut [Task], id: &str) -> Result<(), TaskError> {
     }
 }
 
-fn stop_work(
+/// Marks a task as failed or as blocked by something outside the graph, with the reason. Tasks that depend on it wait
+/// until it is released and done.
+pub fn stop_work(
     tasks: &mut [Task],
     id: &str,
     by: Option<&str>,

@@ -3,67 +3,58 @@
 
 use super::{Graph, wave_places};
 use crate::state::{Task, TaskStatus};
+use crate::text::plural::noun;
 use jiff::Timestamp;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 /// A flaw that keeps a graph from being worked off.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GraphFlaw {
-    /// A task without an id.
-    EmptyId {
-        /// Position in the list, from 1.
-        place: usize,
-    },
-    /// A task without a name.
-    EmptyName { id: String },
-    /// Two tasks with the same id.
-    DuplicateId { id: String },
-    /// A dependency that does not exist.
-    UnknownDependency {
-        id: String,
-        /// The dependency.
-        on: String,
-    },
-    /// A task that depends on itself.
-    OnItself { id: String },
-    /// Tasks that wait for each other.
-    Cycle {
-        /// Their ids; each depends on the next, and the last on the first.
-        path: Vec<String>,
-    },
+pub struct GraphFlaw {
+    /// The member of the task that is wrong.
+    pub member: &'static str,
+    /// What is wrong, and what to do.
+    pub what: String,
 }
 
 impl fmt::Display for GraphFlaw {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GraphFlaw::EmptyId { place } => write!(to, "task {place} has no id; give it one"),
-            GraphFlaw::EmptyName { id } => {
-                write!(to, "{id} has no name; write the task in words")
-            }
-            GraphFlaw::DuplicateId { id } => write!(to, "{id} is the id of two tasks; rename one"),
-            GraphFlaw::UnknownDependency { id, on } => {
-                write!(
-                    to,
-                    "{id} depends on {on}, which does not exist; add that task or remove \
-                     the dependency"
-                )
-            }
-            GraphFlaw::OnItself { id } => write!(
-                to,
-                "{id} depends on itself; remove that \
-                 dependency"
-            ),
-            GraphFlaw::Cycle { path } => {
+        to.write_str(&self.what)
+    }
+}
+
+fn flaw(member: &'static str, what: String) -> GraphFlaw {
+    GraphFlaw { member, what }
+}
+
+pub(super) fn empty_name(id: &str) -> GraphFlaw {
+    flaw("name", format!("{id} has no name; write the task in words"))
+}
+
+pub(super) fn unknown_dependency(id: &str, on: &str) -> GraphFlaw {
+    flaw(
+        "deps",
+        format!(
+            "{id} depends on {on}, which does not exist; add that task or remove the dependency"
+        ),
+    )
+}
+
+/// The flaw of tasks of which each depends on the next, and the last on the first.
+pub(super) fn cycle(path: &[String]) -> GraphFlaw {
+    flaw(
+        "deps",
+        match path {
+            [id] => format!("{id} depends on itself; remove that dependency"),
+            path => {
                 let first = path.first().map_or("", String::as_str);
-                write!(
-                    to,
+                format!(
                     "{} → {first} is a dependency cycle; remove one dependency",
                     path.join(" → ")
                 )
             }
-        }
-    }
+        },
+    )
 }
 
 /// All flaws, in the order of the list; cycles last.
@@ -77,24 +68,21 @@ pub fn lint_with_places(tasks: &[Task]) -> Vec<(usize, GraphFlaw)> {
     let mut seen = HashSet::new();
     let mut flaws = Vec::new();
     for (at, task) in tasks.iter().enumerate() {
-        let id = task.id.clone();
+        let id = task.id.as_str();
         if id.trim().is_empty() {
-            flaws.push((at, GraphFlaw::EmptyId { place: at + 1 }));
-        } else if !seen.insert(task.id.as_str()) {
-            flaws.push((at, GraphFlaw::DuplicateId { id: id.clone() }));
+            flaws.push((at, flaw("id", format!("task {} has no id; give it one", at + 1))));
+        } else if !seen.insert(id) {
+            flaws.push((at, flaw("id", format!("{id} is the id of two tasks; rename one"))));
         }
         if task.name.trim().is_empty() {
-            flaws.push((at, GraphFlaw::EmptyName { id: id.clone() }));
+            flaws.push((at, empty_name(id)));
         }
         let unknown = task.deps.iter().filter(|on| graph.place(on).is_none());
-        flaws.extend(
-            unknown.map(|on| (at, GraphFlaw::UnknownDependency { id: id.clone(), on: on.clone() })),
-        );
+        flaws.extend(unknown.map(|on| (at, unknown_dependency(id, on))));
     }
-    flaws.extend(cycles(tasks).into_iter().map(|path| match path.as_slice() {
-        [id] => (graph.place(id).unwrap_or(0), GraphFlaw::OnItself { id: id.clone() }),
-        [first, ..] => (graph.place(first).unwrap_or(0), GraphFlaw::Cycle { path }),
-        [] => (0, GraphFlaw::Cycle { path }),
+    flaws.extend(cycles(tasks).into_iter().map(|path| {
+        let first = path.first().and_then(|first| graph.place(first));
+        (first.unwrap_or_default(), cycle(&path))
     }));
     flaws
 }
@@ -158,30 +146,6 @@ fn closing(tasks: &[Task], path: &[(usize, usize)], first: usize) -> Vec<String>
 // Advice concerns only unfinished tasks, and nothing is refused because of it. It is bounded,
 // because a planner reads it and nobody reads forty lines.
 
-/// A point that a planner should consider.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Advice {
-    /// Tasks without a completion condition.
-    NoCondition { ids: Vec<String> },
-    /// Two tasks that may run at the same time and would write to the same file.
-    SideBySide { file: String, first: String, second: String },
-    /// A member that nothing reads, with a name that resembles a known one.
-    Misnamed {
-        id: String,
-        /// The name as written.
-        member: String,
-        /// The name that Ralph reads.
-        meant: &'static str,
-    },
-    /// Stands for further advice of one kind.
-    More {
-        /// How many more.
-        count: usize,
-        /// The kind, in words.
-        of: &'static str,
-    },
-}
-
 /// How many items of one kind are reported.
 const MOST: usize = 5;
 
@@ -205,78 +169,55 @@ const MISNAMED: [(&str, &str); 16] = [
     ("state", "status"),
 ];
 
-impl fmt::Display for Advice {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Advice::NoCondition { ids } => {
-                let shown: Vec<&str> = ids.iter().take(MOST).map(String::as_str).collect();
-                let more = match ids.len() - shown.len() {
-                    0 => String::new(),
-                    more => format!(" and {more} more"),
-                };
-                let has = if ids.len() == 1 { "has" } else { "have" };
-                write!(
-                    to,
-                    "{}{more} {has} no `completion_condition`; write how to tell that it is done",
-                    shown.join(", ")
-                )
-            }
-            Advice::SideBySide { file, first, second } => write!(
-                to,
-                "{first} and {second} could run in parallel, and both change `{file}`; make one \
-                 depend on the other"
-            ),
-            Advice::Misnamed { id, member, meant } => {
-                write!(to, "nothing reads `{member}` of {id}; if `{meant}` was meant, write that")
-            }
-            Advice::More { count, of } => write!(to, "{count} more {of}"),
-        }
-    }
-}
-
 /// The advice on the tasks that are not done.
-pub fn advice(tasks: &[Task]) -> Vec<Advice> {
-    let mut said = Vec::new();
-    said.extend(without_condition(tasks));
+pub fn advice(tasks: &[Task]) -> Vec<String> {
+    let mut said: Vec<String> = without_condition(tasks).into_iter().collect();
     said.extend(some(misnamed(tasks), "ignored members"));
     said.extend(some(side_by_side(tasks), "files that two parallel tasks could change"));
     said
 }
 
 /// Limits the advice of one kind, and adds how much was left out.
-fn some(all: Vec<Advice>, of: &'static str) -> Vec<Advice> {
-    let count = all.len().saturating_sub(MOST);
-    let mut said: Vec<Advice> = all.into_iter().take(MOST).collect();
-    said.extend((count > 0).then_some(Advice::More { count, of }));
-    said
+fn some(mut all: Vec<String>, of: &str) -> Vec<String> {
+    let more = all.len().saturating_sub(MOST);
+    all.truncate(MOST);
+    all.extend((more > 0).then(|| format!("{more} more {of}")));
+    all
 }
 
 fn open(tasks: &[Task]) -> impl Iterator<Item = (usize, &Task)> {
     tasks.iter().enumerate().filter(|(_, task)| task.status != TaskStatus::Done)
 }
 
-fn without_condition(tasks: &[Task]) -> Option<Advice> {
-    let ids: Vec<String> = open(tasks)
+fn without_condition(tasks: &[Task]) -> Option<String> {
+    let ids: Vec<&str> = open(tasks)
         .filter(|(_, task)| task.completion_condition.trim().is_empty())
-        .map(|(_, task)| task.id.clone())
+        .map(|(_, task)| task.id.as_str())
         .collect();
-    (!ids.is_empty()).then_some(Advice::NoCondition { ids })
+    let shown = ids[..ids.len().min(MOST)].join(", ");
+    let more = match ids.len().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let has = noun(ids.len(), "has", "have");
+    (!ids.is_empty()).then(|| {
+        format!("{shown}{more} {has} no `completion_condition`; write how to tell that it is done")
+    })
 }
 
-fn misnamed(tasks: &[Task]) -> Vec<Advice> {
-    let of = |task: &Task| -> Vec<Advice> {
-        let names = task.extra.keys().filter_map(|member| {
-            let (_, meant) = MISNAMED.iter().find(|(name, _)| name == member)?;
-            Some(Advice::Misnamed { id: task.id.clone(), member: member.clone(), meant })
-        });
-        names.collect()
-    };
-    open(tasks).flat_map(|(_, task)| of(task)).collect()
+fn misnamed(tasks: &[Task]) -> Vec<String> {
+    let members = open(tasks).flat_map(|(_, task)| task.extra.keys().map(move |name| (task, name)));
+    let misnamed = members.filter_map(|(task, member)| {
+        let (_, meant) = MISNAMED.iter().find(|(name, _)| name == member)?;
+        let id = &task.id;
+        Some(format!("nothing reads `{member}` of {id}; if `{meant}` was meant, write that"))
+    });
+    misnamed.collect()
 }
 
 /// The tasks that change one file must follow each other in some order. In the order of the waves
 /// it is enough to check neighbours: if each pair has a path, the whole sequence has one.
-fn side_by_side(tasks: &[Task]) -> Vec<Advice> {
+fn side_by_side(tasks: &[Task]) -> Vec<String> {
     let order = order(tasks);
     let mut by_file: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (place, task) in open(tasks) {
@@ -297,10 +238,12 @@ fn side_by_side(tasks: &[Task]) -> Vec<Advice> {
         // Two tasks that share forty files are one piece of advice.
         .filter(|(_, first, second)| named.insert((*first, *second)))
         .filter(|(_, first, second)| !comes_after(tasks, &graph, *second, *first))
-        .map(|(file, first, second)| Advice::SideBySide {
-            file: file.to_owned(),
-            first: tasks[first].id.clone(),
-            second: tasks[second].id.clone(),
+        .map(|(file, first, second)| {
+            let (first, second) = (&tasks[first].id, &tasks[second].id);
+            format!(
+                "{first} and {second} could run in parallel, and both change `{file}`; make one \
+                 depend on the other"
+            )
         })
         .collect()
 }

@@ -4,11 +4,10 @@
 //! result whatever its line contains, and a task that is done or claimed stays even if no line
 //! names it.
 
-use super::{Graph, GraphFlaw, TaskReadiness, lint};
+use super::{Graph, TaskReadiness, lint};
 use crate::state::{Task, TaskStatus};
 use jiff::Timestamp;
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 
 /// A task as the planner wants it, with its line number.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,7 +37,7 @@ pub struct GraphDiff {
     /// How many tasks of the lines are unchanged.
     pub unchanged: usize,
     /// The tasks that stay although no line names them, with the reason.
-    pub stays: Vec<(String, Stays)>,
+    pub stays: Vec<(String, String)>,
     /// True if existing tasks are in another order.
     pub reordered: bool,
     /// Ids of unfinished tasks whose lines say that they are done. A line cannot mark a task as
@@ -87,9 +86,9 @@ pub fn sync(
     tasks: &[Task],
     lines: &[TaskLine],
     now: Timestamp,
-) -> Result<Synced, Vec<(usize, LineFlaw)>> {
+) -> Result<Synced, Vec<(usize, String)>> {
     let before = Graph::new(tasks, now);
-    let mut found: Vec<(usize, LineFlaw)> = own(&before, lines);
+    let mut found = own(&before, lines);
     let synced = merge(&before, lines);
     found.extend(of_deps(&before, lines, &synced.tasks));
     found.extend(circles(lines, &synced.tasks));
@@ -181,43 +180,12 @@ fn redefined(task: &Task, wanted: &Task) -> (Task, Vec<&'static str>) {
     (redefined, members)
 }
 
-/// Why a task that no line names stays.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stays {
-    /// Done: other tasks start from its result.
-    Done,
-    /// Claimed by a worker.
-    Claimed {
-        owner: String,
-        /// When the lease expires, if it does.
-        until: Option<Timestamp>,
-    },
-    /// A status that this version does not know.
-    Unknown { status: String },
-    /// A task that stays depends on it.
-    Needed {
-        /// The id of that task.
-        by: String,
-    },
-}
-
-impl fmt::Display for Stays {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Stays::Done => to.write_str("done"),
-            Stays::Claimed { owner, until: Some(until) } => {
-                write!(to, "claimed by {owner} until {until}")
-            }
-            Stays::Claimed { owner, until: None } => write!(to, "claimed by {owner}"),
-            Stays::Unknown { status } => write!(to, "its status `{status}` is not known here"),
-            Stays::Needed { by } => write!(to, "{by} depends on it"),
-        }
-    }
-}
+/// Why a done task stays that no line names: other tasks start from its result.
+pub const DONE: &str = "done";
 
 /// The positions of the tasks that stay although no line names them. If two tasks have the same id,
 /// a line names the first one.
-fn without_line(before: &Graph, lines: &[TaskLine]) -> HashMap<usize, Stays> {
+fn without_line(before: &Graph, lines: &[TaskLine]) -> HashMap<usize, String> {
     let named: HashSet<usize> =
         lines.iter().filter_map(|line| before.place(&line.task.id)).collect();
     let mut stays = HashMap::new();
@@ -232,7 +200,7 @@ fn without_line(before: &Graph, lines: &[TaskLine]) -> HashMap<usize, Stays> {
         let task = &before.tasks[place];
         for needed in task.deps.iter().filter_map(|id| before.place(id)) {
             if !named.contains(&needed) && !stays.contains_key(&needed) {
-                stays.insert(needed, Stays::Needed { by: task.id.clone() });
+                stays.insert(needed, format!("{} depends on it", task.id));
                 open.push(needed);
             }
         }
@@ -240,14 +208,15 @@ fn without_line(before: &Graph, lines: &[TaskLine]) -> HashMap<usize, Stays> {
     stays
 }
 
-fn by_itself(before: &Graph, task: &Task) -> Option<Stays> {
+fn by_itself(before: &Graph, task: &Task) -> Option<String> {
     match before.standing(task) {
-        TaskReadiness::Done => Some(Stays::Done),
-        TaskReadiness::InProgress => Some(Stays::Claimed {
-            owner: task.owner.clone().unwrap_or_else(|| "someone".to_owned()),
-            until: task.lease_expires_at,
-        }),
-        TaskReadiness::Unknown => Some(Stays::Unknown { status: task.status.to_string() }),
+        TaskReadiness::Done => Some(DONE.to_owned()),
+        TaskReadiness::InProgress => {
+            let owner = task.owner.as_deref().unwrap_or("someone");
+            let until = task.lease_expires_at.map(|until| format!(" until {until}"));
+            Some(format!("claimed by {owner}{}", until.unwrap_or_default()))
+        }
+        TaskReadiness::Unknown => Some(format!("its status `{}` is not known here", task.status)),
         TaskReadiness::Ready
         | TaskReadiness::Waiting
         | TaskReadiness::Failed
@@ -255,105 +224,58 @@ fn by_itself(before: &Graph, task: &Task) -> Option<Stays> {
     }
 }
 
-/// Why a line is refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LineFlaw {
-    /// Without an id, the task would look new whenever the lines are read again.
-    NoId,
-    /// An earlier line has the same id.
-    SameId {
-        id: String,
-        /// The earlier line.
-        first: usize,
-    },
-    /// The status is not one that Ralph knows.
-    NoStatus {
-        /// The status as written.
-        word: String,
-    },
-    /// The task depends on one that no line names and that would be removed.
-    OnRemoved {
-        id: String,
-        /// The dependency.
-        on: String,
-    },
-    /// A flaw of the graph itself.
-    InGraph(GraphFlaw),
-}
-
-impl fmt::Display for LineFlaw {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LineFlaw::NoId => to.write_str("no id; give the task a unique one"),
-            LineFlaw::SameId { id, first } => {
-                write!(to, "{id} is on line {first} already; leave one out, or rename it")
-            }
-            LineFlaw::NoStatus { word } => {
-                write!(to, "`{word}` is not a status; write `pending` or `done`, or omit it")
-            }
-            LineFlaw::OnRemoved { id, on } => write!(
-                to,
-                "{id} depends on {on}, which has no line and would be removed; add its line, or \
-                 remove the dependency"
-            ),
-            LineFlaw::InGraph(flaw) => flaw.fmt(to),
-        }
-    }
-}
-
 /// The flaws of each line, whatever the other lines contain.
-fn own(before: &Graph, lines: &[TaskLine]) -> Vec<(usize, LineFlaw)> {
+fn own(before: &Graph, lines: &[TaskLine]) -> Vec<(usize, String)> {
     let mut seen: HashMap<&str, usize> = HashMap::with_capacity(lines.len());
     let mut flaws = Vec::new();
     for TaskLine { number, task } in lines {
-        let mut add = |flaw| flaws.push((*number, flaw));
-        if task.id.trim().is_empty() {
-            add(LineFlaw::NoId);
-        } else if let Some(first) = seen.get(task.id.as_str()) {
-            add(LineFlaw::SameId { id: task.id.clone(), first: *first });
+        let id = task.id.as_str();
+        let mut add = |what| flaws.push((*number, what));
+        if id.trim().is_empty() {
+            // The task would look new whenever the lines are read again.
+            add("no id; give the task a unique one".to_owned());
+        } else if let Some(first) = seen.get(id) {
+            add(format!("{id} is on line {first} already; leave one out, or rename it"));
         } else {
-            seen.insert(&task.id, *number);
+            seen.insert(id, *number);
         }
         if task.name.trim().is_empty() {
-            let flaw = GraphFlaw::EmptyName { id: task.id.clone() };
-            add(LineFlaw::InGraph(flaw));
+            add(lint::empty_name(id).what);
         }
         // An existing task with a status from another version may keep it.
-        let known = before.get(&task.id).is_some_and(|old| old.status == task.status);
+        let known = before.get(id).is_some_and(|old| old.status == task.status);
         if let (TaskStatus::Other(word), false) = (&task.status, known) {
-            add(LineFlaw::NoStatus { word: word.clone() });
+            add(unknown_status(word));
         }
     }
     flaws
 }
 
-fn of_deps(before: &Graph, lines: &[TaskLine], after: &[Task]) -> Vec<(usize, LineFlaw)> {
+pub(in crate::tasks) fn unknown_status(word: &str) -> String {
+    format!("`{word}` is not a status; write `pending` or `done`, or omit it")
+}
+
+fn of_deps(before: &Graph, lines: &[TaskLine], after: &[Task]) -> Vec<(usize, String)> {
     let there: HashSet<&str> = after.iter().map(|task| task.id.as_str()).collect();
-    let flaw = |id: &str, on: &str| {
-        let (id, on) = (id.to_owned(), on.to_owned());
-        match before.get(&on) {
-            Some(_) => LineFlaw::OnRemoved { id, on },
-            None => LineFlaw::InGraph(GraphFlaw::UnknownDependency { id, on }),
-        }
+    let flaw = |id: &str, on: &str| match before.get(on) {
+        Some(_) => format!(
+            "{id} depends on {on}, which has no line and would be removed; add its line, or \
+             remove the dependency"
+        ),
+        None => lint::unknown_dependency(id, on).what,
     };
-    let of = |line: &TaskLine| -> Vec<(usize, LineFlaw)> {
-        let unknown = line.task.deps.iter().filter(|on| !there.contains(on.as_str()));
-        unknown.map(|on| (line.number, flaw(&line.task.id, on))).collect()
-    };
-    lines.iter().flat_map(of).collect()
+    let all = lines.iter().flat_map(|line| line.task.deps.iter().map(move |on| (line, on)));
+    let unknown = all.filter(|(_, on)| !there.contains(on.as_str()));
+    unknown.map(|(line, on)| (line.number, flaw(&line.task.id, on))).collect()
 }
 
 /// The cycles, each at the first line that is part of it.
-fn circles(lines: &[TaskLine], after: &[Task]) -> Vec<(usize, LineFlaw)> {
+fn circles(lines: &[TaskLine], after: &[Task]) -> Vec<(usize, String)> {
     let numbers: HashMap<&str, usize> =
         lines.iter().rev().map(|line| (line.task.id.as_str(), line.number)).collect();
     let placed = |path: Vec<String>| {
         let number = path.iter().filter_map(|id| numbers.get(id.as_str())).min()?;
-        let flaw = match path.as_slice() {
-            [id] => GraphFlaw::OnItself { id: id.clone() },
-            _ => GraphFlaw::Cycle { path },
-        };
-        Some((*number, LineFlaw::InGraph(flaw)))
+        Some((*number, lint::cycle(&path).what))
     };
     lint::cycles(after).into_iter().filter_map(placed).collect()
 }

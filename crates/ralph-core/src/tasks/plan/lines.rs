@@ -4,7 +4,7 @@
 //! once, with their numbers as an editor counts, and if there are none, all that is wrong between
 //! lines. As in a plan, claims are dropped: a file cannot assign a task to a worker.
 
-use super::{Problem, fenced, flaws, number, unclaimed, unknown_statuses};
+use super::{Problem, fenced, number, unclaimed, unknown_statuses};
 use crate::state::Task;
 use crate::tasks::graph::{self, Synced, TaskLine};
 use jiff::Timestamp;
@@ -26,7 +26,7 @@ pub fn parse(text: &str) -> Result<Vec<Task>, Vec<Problem>> {
     let (numbers, mut tasks): (Vec<usize>, Vec<Task>) = lines.unzip();
     number(tasks.iter_mut().map(|task| &mut task.id), "T-");
     tasks.iter_mut().for_each(unclaimed);
-    let flaws = flaws(&tasks).map(|(at, _, flaw)| (at, flaw.to_string()));
+    let flaws = graph::lint_with_places(&tasks).into_iter().map(|(at, flaw)| (at, flaw.what));
     let mut problems: Vec<(usize, String)> = unknown_statuses(&tasks).chain(flaws).collect();
     problems.sort_by_key(|(at, _)| *at);
     let problems: Vec<Problem> =
@@ -55,9 +55,8 @@ pub fn read(text: &str) -> Result<Vec<TaskLine>, Vec<Problem>> {
 /// # Errors
 /// All problems, in the order of the lines.
 pub fn sync(tasks: &[Task], lines: &[TaskLine], now: Timestamp) -> Result<Synced, Vec<Problem>> {
-    graph::sync(tasks, lines, now).map_err(|flaws| {
-        flaws.into_iter().map(|(number, flaw)| problem(number, flaw.to_string())).collect()
-    })
+    graph::sync(tasks, lines, now)
+        .map_err(|flaws| flaws.into_iter().map(|(number, what)| problem(number, what)).collect())
 }
 
 fn unreadable(error: &serde_json::Error) -> String {

@@ -11,6 +11,7 @@ use anyhow::Result;
 use clap::ValueHint;
 use clap_complete::engine::ArgValueCandidates;
 use jiff::SignedDuration;
+use ralph_core::state::TaskStatus;
 use ralph_core::tasks::graph::{self, Lease, NewTask};
 
 /// A task to be added.
@@ -197,12 +198,19 @@ pub(super) fn done(here: &Here, args: DoneArgs) -> Result<Exit> {
     say(&format!("{id} done"))
 }
 
-pub(super) fn fail(here: &Here, args: &ReasonArgs) -> Result<Exit> {
+/// `ralph task fail` and `ralph task block`.
+pub(super) fn stop_work(
+    here: &Here,
+    args: &ReasonArgs,
+    command: &'static str,
+    status: TaskStatus,
+) -> Result<Exit> {
     let (id, by) = (args.task.id.as_str(), args.owner.as_deref());
-    super::update(here, &args.task.which, "fail", |state| {
-        graph::fail(&mut state.task_graph, id, by, &args.reason)
+    let told = format!("{id} {status}");
+    super::update(here, &args.task.which, command, |state| {
+        graph::stop_work(&mut state.task_graph, id, by, &args.reason, status)
     })?;
-    say(&format!("{id} failed"))
+    say(&told)
 }
 
 pub(super) fn release(here: &Here, args: &TaskArgs) -> Result<Exit> {
@@ -210,14 +218,6 @@ pub(super) fn release(here: &Here, args: &TaskArgs) -> Result<Exit> {
         graph::release(&mut state.task_graph, &args.id)
     })?;
     say(&format!("{} released", args.id))
-}
-
-pub(super) fn block(here: &Here, args: &ReasonArgs) -> Result<Exit> {
-    let (id, by) = (args.task.id.as_str(), args.owner.as_deref());
-    super::update(here, &args.task.which, "block", |state| {
-        graph::block(&mut state.task_graph, id, by, &args.reason)
-    })?;
-    say(&format!("{id} blocked"))
 }
 
 pub(super) fn deps(here: &Here, args: Deps) -> Result<Exit> {

@@ -11,7 +11,7 @@ use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs};
 use anyhow::{Context, Result};
 use ralph_core::state::{LoopState, Phase, Task, TaskStatus};
-use ralph_core::tasks::graph::{GraphDiff, Stays, TaskLine};
+use ralph_core::tasks::graph::{DONE, GraphDiff, TaskLine};
 use ralph_core::tasks::plan::{Plan, Problem, lines};
 use ralph_core::text::plural::counted;
 use ralph_io::client::given;
@@ -234,10 +234,9 @@ fn difference(diff: &GraphDiff, tasks: &[Task]) -> Vec<String> {
     some(&mut rows, &diff.removed, |task| {
         format!("- {}  {}", visible(&task.id), visible(&task.name))
     });
-    let (done, others): (Vec<_>, Vec<_>) =
-        diff.stays.iter().partition(|(_, why)| *why == Stays::Done);
+    let (done, others): (Vec<_>, Vec<_>) = diff.stays.iter().partition(|(_, why)| why == DONE);
     some(&mut rows, &others, |(id, why)| {
-        format!("= {}  {} (stays: {})", visible(id), name(id), visible(&why.to_string()))
+        format!("= {}  {} (stays: {})", visible(id), name(id), visible(why))
     });
     match done.len() {
         0 => {}
@@ -267,7 +266,7 @@ fn document(done: &SyncResult, dry_run: bool) -> Value {
         .collect();
     let removed: Vec<&str> = diff.removed.iter().map(|task| task.id.as_str()).collect();
     let stays: Vec<Value> =
-        diff.stays.iter().map(|(id, why)| json!({ "id": id, "why": why.to_string() })).collect();
+        diff.stays.iter().map(|(id, why)| json!({ "id": id, "why": why })).collect();
     json!({
         "schema_version": 1,
         "loop_id": done.state.loop_id,

@@ -15,8 +15,7 @@ fn with_files(text: &str) -> Vec<Task> {
 
 #[track_caller]
 fn check(text: &str, expected: &[&str]) {
-    let said: Vec<_> = advice(&with_files(text)).iter().map(Advice::to_string).collect();
-    assert_eq!(said, expected, "{text}");
+    assert_eq!(advice(&with_files(text)), expected, "{text}");
 }
 
 #[test]
@@ -42,7 +41,7 @@ fn two_tasks_that_meet_in_many_files_are_named_once() {
 
 #[test]
 fn tasks_without_a_condition_are_named_up_to_a_few() {
-    let said = |text: &str| advice(&graph(text)).iter().map(Advice::to_string).collect::<Vec<_>>();
+    let said = |text: &str| advice(&graph(text));
     assert_eq!(
         said("a\nb done"),
         ["a has no `completion_condition`; write how to tell that it is done"]
@@ -59,8 +58,10 @@ fn a_member_under_another_name_is_named_with_the_one_that_is_read() {
     let mut tasks = with_files("a");
     tasks[0].extra.insert("depends_on".to_owned(), "b".into());
     tasks[0].extra.insert("estimate".to_owned(), "2h".into());
-    let said: Vec<_> = advice(&tasks).iter().map(Advice::to_string).collect();
-    assert_eq!(said, ["nothing reads `depends_on` of a; if `deps` was meant, write that"]);
+    assert_eq!(
+        advice(&tasks),
+        ["nothing reads `depends_on` of a; if `deps` was meant, write that"]
+    );
 }
 
 #[test]
@@ -68,7 +69,7 @@ fn of_much_of_one_kind_only_some_is_said() {
     let text: String = (0..12).map(|n| format!("a{n}: f{n}\nb{n}: f{n}\n")).collect();
     let said = advice(&with_files(&text));
     assert_eq!(said.len(), 6, "{said:?}");
-    assert_eq!(said[5].to_string(), "7 more files that two parallel tasks could change");
+    assert_eq!(said[5], "7 more files that two parallel tasks could change");
 }
 
 #[test]
