@@ -7,7 +7,7 @@
 use crate::git::scratch;
 use crate::process;
 use crate::process::programs;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use ralph_core::tasks::beads::{self, BdVersion, Bead};
 use ralph_core::text::secrets;
 use std::collections::HashMap;
@@ -63,7 +63,7 @@ impl Bd {
         let program = programs::find_named(&name).ok_or(BdMissing(name))?;
         let (code, stdout, stderr) = run(&program, &["version", "--json"])?;
         match code {
-            Some(0) => Ok(Bd { version: beads::usable(&stdout)?, program }),
+            Some(0) => Ok(Bd { version: beads::usable(&stdout).map_err(Error::msg)?, program }),
             _ => bail!("`bd version` failed: {}", beads::said(&stdout, &stderr)),
         }
     }
@@ -105,6 +105,7 @@ impl Bd {
             bail!("`bd {}` failed: {}", arguments[0], beads::said(&stdout, &stderr));
         }
         beads::read(&stdout)
+            .map_err(Error::msg)
             .with_context(|| format!("could not read the output of `bd {}`", arguments[0]))
     }
 }
