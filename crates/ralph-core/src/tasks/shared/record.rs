@@ -156,9 +156,11 @@ pub trait Kind: Serialize + DeserializeOwned {
     }
 }
 
-/// Why a record cannot be read. Ralph neither interprets its chain nor adds to it.
+/// Why a record cannot be read, or its chain is left alone. Ralph neither interprets such a chain nor adds to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unreadable {
+pub enum ChainError {
+    /// The commits do not continue the chain that was read before.
+    Replaced,
     /// A newer version of Ralph wrote the record.
     Newer {
         schema: u32,
@@ -166,18 +168,24 @@ pub enum Unreadable {
     Malformed(String),
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for ChainError {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unreadable::Newer { schema } => write!(
+            ChainError::Replaced => to.write_str(
+                "somebody replaced records that this machine has read; \
+                 compare the reference with another clone's",
+            ),
+            ChainError::Newer { schema } => write!(
                 to,
                 "a record has schema {schema}, and this version of Ralph reads up to {SCHEMA}; \
                  update Ralph on this machine"
             ),
-            Unreadable::Malformed(why) => write!(to, "a record cannot be read: {why}"),
+            ChainError::Malformed(why) => write!(to, "a record cannot be read: {why}"),
         }
     }
 }
+
+impl std::error::Error for ChainError {}
 
 impl<K: Kind> Record<K> {
     /// A record of this version.
@@ -193,19 +201,19 @@ impl<K: Kind> Record<K> {
     }
 
     /// Reads a message. Members that this version does not know are ignored.
-    pub fn parse(message: &str) -> Result<Record<K>, Unreadable> {
+    pub fn parse(message: &str) -> Result<Record<K>, ChainError> {
         #[derive(Deserialize)]
         struct Version {
             schema: u32,
         }
-        let malformed = |why: &dyn fmt::Display| Unreadable::Malformed(cut(why));
+        let malformed = |why: &dyn fmt::Display| ChainError::Malformed(cut(why));
         if message.len() > LONGEST_MESSAGE {
             return Err(malformed(&"it is too long"));
         }
         let (_, json) = message.split_once("\n\n").ok_or_else(|| malformed(&"it has no JSON"))?;
         let Version { schema } = serde_json::from_str(json).map_err(|error| malformed(&error))?;
         if schema > SCHEMA {
-            return Err(Unreadable::Newer { schema });
+            return Err(ChainError::Newer { schema });
         }
         let record: Record<K> = serde_json::from_str(json).map_err(|error| malformed(&error))?;
         match record.kind.flaw() {

@@ -2,7 +2,7 @@
 //! each task stands.
 
 use super::record::{
-    CriterionReceipt, End, Finish, Kind, LedgerRecord, Plan, Record, TaskRecord, Unreadable,
+    ChainError, CriterionReceipt, End, Finish, Kind, LedgerRecord, Plan, Record, TaskRecord,
     Verdict,
 };
 use super::text::{Name, ObjectId, Text};
@@ -10,7 +10,6 @@ use crate::state::signals::SignalKind;
 use crate::state::{EndingKind, Task, TaskStatus};
 use crate::text::plural::counted;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 // Reads the commits of a reference in order, and the chain of a task.
 //
@@ -28,28 +27,6 @@ pub struct Commit {
     pub work: Option<ObjectId>,
     pub message: String,
 }
-
-/// Why a chain is left alone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ChainError {
-    /// The commits do not continue the chain that was read before.
-    Replaced,
-    Unreadable(Unreadable),
-}
-
-impl fmt::Display for ChainError {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ChainError::Replaced => to.write_str(
-                "somebody replaced records that this machine has read; \
-                 compare the reference with another clone's",
-            ),
-            ChainError::Unreadable(why) => why.fmt(to),
-        }
-    }
-}
-
-impl std::error::Error for ChainError {}
 
 /// The malformed records of a chain.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -72,7 +49,7 @@ pub(super) fn extend<K: Kind>(
     ids: &mut Vec<ObjectId>,
     skipped: &mut Skipped,
     commits: &[Commit],
-    mut apply: impl FnMut(Record<K>, &Commit) -> Result<(), Unreadable>,
+    mut apply: impl FnMut(Record<K>, &Commit) -> Result<(), ChainError>,
 ) -> Result<(), ChainError> {
     for commit in commits {
         if commit.parent.as_ref() != ids.last() {
@@ -80,8 +57,8 @@ pub(super) fn extend<K: Kind>(
         }
         let read = Record::parse(&commit.message).and_then(|record| apply(record, commit));
         match read {
-            Err(Unreadable::Malformed(why)) => skipped.add(commit, why),
-            read => read.map_err(ChainError::Unreadable)?,
+            Err(ChainError::Malformed(why)) => skipped.add(commit, why),
+            read => read?,
         }
         ids.push(commit.id.clone());
     }
@@ -132,7 +109,7 @@ impl Chain {
                 // another machine, except that the tip moves.
                 TaskRecord::Finish if state.is_held_by(&machine) => {
                     let work = commit.work.clone().ok_or_else(|| {
-                        Unreadable::Malformed("a finish has no second parent".to_owned())
+                        ChainError::Malformed("a finish has no second parent".to_owned())
                     })?;
                     *state = ChainState::Finished { machine, finish: commit.id.clone(), work };
                 }
@@ -210,12 +187,12 @@ impl Ledger {
     /// # Errors
     /// If it does not begin with a plan, or a newer version wrote a record.
     pub fn read(commits: &[Commit]) -> Result<Ledger, ChainError> {
-        let malformed = |why: &str| ChainError::Unreadable(Unreadable::Malformed(why.to_owned()));
+        let malformed = |why: &str| ChainError::Malformed(why.to_owned());
         let (first, others) = commits.split_first().ok_or_else(|| malformed("it is empty"))?;
         if first.parent.is_some() {
             return Err(ChainError::Replaced);
         }
-        let record = Record::parse(&first.message).map_err(ChainError::Unreadable)?;
+        let record = Record::parse(&first.message)?;
         let LedgerRecord::Plan(plan) = record.kind else {
             return Err(malformed("the first record is no plan"));
         };
@@ -266,7 +243,7 @@ impl Ledger {
         self.ids.last()
     }
 
-    fn apply(&mut self, record: Record<LedgerRecord>, commit: &Commit) -> Result<(), Unreadable> {
+    fn apply(&mut self, record: Record<LedgerRecord>, commit: &Commit) -> Result<(), ChainError> {
         if self.end.is_some() {
             return Ok(());
         }
@@ -302,11 +279,11 @@ impl Ledger {
         Ok(())
     }
 
-    fn judge(&mut self, verdict: Verdict, commit: &Commit) -> Result<(), Unreadable> {
+    fn judge(&mut self, verdict: Verdict, commit: &Commit) -> Result<(), ChainError> {
         match verdict {
             Verdict::Merged { finishes, tree, receipts, end } => {
                 self.branch = commit.work.clone().ok_or_else(|| {
-                    Unreadable::Malformed("a merge has no second parent".to_owned())
+                    ChainError::Malformed("a merge has no second parent".to_owned())
                 })?;
                 self.tree = Some(tree);
                 self.receipts = receipts;
@@ -377,7 +354,7 @@ impl View {
         let chain = self.chains.entry(task.to_owned()).or_insert_with(|| Ok(Chain::default()));
         let read = chain.as_mut().map(|known| match commits {
             Some(commits) => known.extend(commits),
-            None => Err(ChainError::Unreadable(Unreadable::Malformed(TOO_MANY.to_owned()))),
+            None => Err(ChainError::Malformed(TOO_MANY.to_owned())),
         });
         if let Ok(Err(error)) = read {
             *chain = Err(error);

@@ -2,7 +2,7 @@ use super::*;
 use crate::tasks::shared::fixture::{id, name, plan, receipt};
 use serde_json::{Value, json};
 
-fn read<K: Kind>(json: &Value) -> Result<Record<K>, Unreadable> {
+fn read<K: Kind>(json: &Value) -> Result<Record<K>, ChainError> {
     Record::parse(&format!("Subject\n\n{json}\n"))
 }
 
@@ -76,8 +76,8 @@ fn the_form_of_a_verdict_is_fixed() {
 #[test]
 fn a_record_of_a_newer_schema_is_not_interpreted() {
     let newer = json!({"schema": 2, "machine": ["?"], "kind": "teleport"});
-    assert_eq!(read::<LedgerRecord>(&newer), Err(Unreadable::Newer { schema: 2 }));
-    let said = Unreadable::Newer { schema: 2 }.to_string();
+    assert_eq!(read::<LedgerRecord>(&newer), Err(ChainError::Newer { schema: 2 }));
+    let said = ChainError::Newer { schema: 2 }.to_string();
     assert!(said.contains("schema 2") && said.contains("update Ralph"), "{said}");
 }
 
@@ -94,7 +94,7 @@ fn members_that_this_version_does_not_know_are_left_alone() {
 #[track_caller]
 fn check_malformed(kind: Value, why: &str) {
     match read::<LedgerRecord>(&ledger(kind)) {
-        Err(Unreadable::Malformed(found)) => assert!(found.contains(why), "{found}"),
+        Err(ChainError::Malformed(found)) => assert!(found.contains(why), "{found}"),
         other => panic!("{other:?}"),
     }
 }
@@ -127,7 +127,7 @@ fn a_message_that_is_no_record_is_refused_in_few_words() {
         ["", "Merge branch", "a\n\n[]", "a\n\n{", &format!("a\n\n\"{}\"", "x".repeat(5_000))]
     {
         match Record::<TaskRecord>::parse(message) {
-            Err(Unreadable::Malformed(why)) => assert!(why.len() <= 400, "{why}"),
+            Err(ChainError::Malformed(why)) => assert!(why.len() <= 400, "{why}"),
             other => panic!("{other:?}"),
         }
     }

@@ -71,7 +71,7 @@ fn a_chain_stops_at_a_record_that_cannot_be_read() {
     let commits = remote.chains.get_mut("T-1").unwrap();
     commits[1].message = commits[1].message.replace("\"schema\":1", "\"schema\":2");
     let mut read = Chain::default();
-    let newer = ChainError::Unreadable(Unreadable::Newer { schema: 2 });
+    let newer = ChainError::Newer { schema: 2 };
     assert_eq!(read.extend(commits), Err(newer.clone()));
     assert_eq!(read, seen);
     // The same again, when the rest is read later.

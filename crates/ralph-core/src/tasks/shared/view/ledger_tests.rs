@@ -124,7 +124,7 @@ fn a_ledger_is_read_in_parts_and_stops_at_a_newer_record() {
     newest.message = newest.message.replace("\"schema\":1", "\"schema\":7");
     let newest = newest.clone();
     let before = parts.clone();
-    let newer = ChainError::Unreadable(Unreadable::Newer { schema: 7 });
+    let newer = ChainError::Newer { schema: 7 };
     assert_eq!(parts.extend(&[newest]), Err(newer));
     assert_eq!(parts, before);
 }
