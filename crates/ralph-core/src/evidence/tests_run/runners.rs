@@ -426,10 +426,10 @@ fn gradle(line: &str) -> Option<Tally> {
 /// all tests of a package skip themselves, only `-v` shows it.
 #[derive(Debug, Clone, Default)]
 struct Go {
-    /// True after `=== RUN` in this package: every test has its own line.
+    /// True after `=== RUN`: every test has its own line, and packages add nothing.
     verbose: bool,
-    package: Tally,
-    tally: Tally,
+    tests: Tally,
+    packages: Tally,
 }
 
 impl Go {
@@ -441,7 +441,7 @@ impl Go {
             let (keys, output) = line.split_once(r#""Output":""#).unwrap_or((line, ""));
             let action =
                 keys.split_once(r#""Action":""#).and_then(|(_, rest)| rest.split('"').next());
-            self.tally.add(match (action, keys.contains(r#""Test":""#)) {
+            self.packages.add(match (action, keys.contains(r#""Test":""#)) {
                 (Some("output"), false) if says_none(output) => Tally::EMPTY,
                 (Some(verdict), true) => go_test(verdict),
                 _ => Tally::default(),
@@ -451,33 +451,23 @@ impl Go {
         } else if let Some((verdict, _)) =
             line.trim_start().strip_prefix("--- ").and_then(|test| test.split_once(": "))
         {
-            self.package.add(go_test(&verdict.to_ascii_lowercase()));
-        } else if let Some((verdict, rest)) = line.split_once('\t') {
+            self.tests.add(go_test(&verdict.to_ascii_lowercase()));
+        } else if let Some((verdict, rest)) =
+            line.split_once('\t').filter(|(_, it)| it.contains('\t'))
+        {
             // `ok`, `demo/a`, `0.003s`; `?`, `demo/b`, `[no test files]`
-            let verdict = verdict.trim_end();
-            if !matches!(verdict, "ok" | "FAIL" | "?") || !rest.contains('\t') {
-                return;
-            }
-            let tests = std::mem::take(&mut self.package);
-            let is_verbose = std::mem::take(&mut self.verbose);
-            self.tally.add(match verdict {
-                _ if says_none(line) => Tally::EMPTY,
-                _ if is_verbose => tests,
-                "?" => Tally::default(),
+            self.packages.add(match verdict.trim_end() {
+                "ok" | "FAIL" | "?" if says_none(rest) => Tally::EMPTY,
+                "ok" => Tally::SOME,
                 // A package that failed to build also reports `FAIL`.
                 "FAIL" => Tally { failed: 1, ..Tally::SOME },
-                _ => Tally::SOME,
+                _ => Tally::default(),
             });
         }
     }
 
     fn tally(&self) -> Tally {
-        let mut tally = self.tally;
-        if self.verbose {
-            // A test binary that is run directly prints no package lines.
-            tally.add(self.package);
-        }
-        tally
+        if self.verbose { self.tests } else { self.packages }
     }
 }
 
