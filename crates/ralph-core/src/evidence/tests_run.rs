@@ -7,7 +7,6 @@
 
 mod runners;
 
-use crate::shell::{self, Simple};
 use crate::text::truncate::bounded;
 use runners::{Runners, has_directive};
 use serde::{Deserialize, Serialize};
@@ -30,6 +29,17 @@ pub enum TestsRun {
     None(NoTests),
 }
 
+impl TestsRun {
+    /// The number of tests; `None` if it is unknown.
+    pub fn count(self) -> Option<u64> {
+        match self {
+            TestsRun::Ran(n) => Some(n),
+            TestsRun::None(_) => Some(0),
+            TestsRun::Some | TestsRun::Unknown => None,
+        }
+    }
+}
+
 /// Why no test ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -40,8 +50,6 @@ pub enum NoTests {
     AllSkipped,
     /// The command's own filter excludes all tests.
     FilteredOut,
-    /// The command only lists, builds or counts tests.
-    NoSummary,
 }
 
 impl NoTests {
@@ -51,7 +59,6 @@ impl NoTests {
             NoTests::NoneFound => "it found no tests",
             NoTests::AllSkipped => "all of its tests are skipped",
             NoTests::FilteredOut => "its filter leaves no test",
-            NoTests::NoSummary => "it does not run the tests, it only builds, lists or counts them",
         }
     }
 }
@@ -61,16 +68,9 @@ impl NoTests {
 pub struct Scanner {
     lines: Lines,
     runners: Runners,
-    runs_no_tests: bool,
 }
 
 impl Scanner {
-    /// Creates a scanner for a criterion's command: the flags of some commands show that no test
-    /// runs, whatever is printed.
-    pub fn new(command: &str) -> Scanner {
-        Scanner { runs_no_tests: runs_no_tests(command), ..Scanner::default() }
-    }
-
     /// Feeds the next piece of output; it may be split anywhere.
     pub fn feed(&mut self, bytes: &[u8]) {
         let runners = &mut self.runners;
@@ -87,11 +87,7 @@ impl Scanner {
         let runners = &mut self.runners;
         self.lines.finish(|line| runners.line(line));
         let tally = self.runners.tally();
-        let tests = match self.runs_no_tests {
-            true => TestsRun::None(NoTests::NoSummary),
-            false => tally.answer(),
-        };
-        Summary { tests, failed: tally.failed, skipped: tally.skipped }
+        Summary { tests: tally.answer(), failed: tally.failed, skipped: tally.skipped }
     }
 }
 
@@ -237,61 +233,6 @@ impl Lines {
         }
         self.line.clear();
     }
-}
-
-/// A runner, and the arguments with which it only lists, builds or counts tests. Their output may
-/// look like a pass (`rspec --dry-run` counts its examples), so the argument decides.
-const IDLE: [(&[&str], &[&str]); 18] = [
-    (&["cargo", "test"], &["--no-run", "--list"]),
-    (&["cargo", "t"], &["--no-run", "--list"]),
-    (&["cargo", "nextest"], &["list", "--no-run"]),
-    (&["pytest"], &["--collect-only", "--co", "--setup-plan"]),
-    (&["py.test"], &["--collect-only", "--co", "--setup-plan"]),
-    (&["go", "test"], &["-list", "--list", "-c"]),
-    (&["jest"], &["--listTests", "--showConfig"]),
-    (&["vitest", "list"], &["list"]),
-    (&["mocha"], &["--dry-run"]),
-    (&["rspec"], &["--dry-run"]),
-    (&["phpunit"], &["--list-tests", "--list-suites", "--list-groups"]),
-    (&["ctest"], &["-N", "--show-only"]),
-    (&["bats"], &["--count", "-c"]),
-    (&["deno", "test"], &["--no-run"]),
-    (&["dotnet", "test"], &["--list-tests"]),
-    (&["swift", "test"], &["list", "--list-tests"]),
-    (&["gradle", "test"], &["--dry-run", "-m"]),
-    (&["mvn", "test"], &["-DskipTests", "-Dmaven.test.skip"]),
-];
-
-/// Commands around the runner that prove nothing themselves.
-const PREPARES: [&str; 10] =
-    ["cd", "export", "set", "echo", "printf", "mkdir", "pwd", ":", "true", "sleep"];
-
-/// True if the command line only lists or builds tests, and no other command in it could prove
-/// something.
-fn runs_no_tests(command: &str) -> bool {
-    let Some(programs) = shell::programs(command) else { return false };
-    let is_real =
-        |simple: &&Simple| !simple.program().is_empty() && !PREPARES.contains(&simple.name());
-    let mut real = programs.iter().filter(is_real).peekable();
-    real.peek().is_some() && real.all(only_names)
-}
-
-/// The runner may follow a word that starts it: `npx jest`, `python3 -m pytest`.
-fn only_names(simple: &Simple) -> bool {
-    if !simple.is_plain() {
-        return false;
-    }
-    let words: Vec<&str> = simple.program().iter().map(|word| word.text.as_str()).collect();
-    let names: Vec<&str> =
-        words.iter().map(|word| word.rsplit('/').next().unwrap_or(word)).collect();
-    IDLE.iter().any(|(runner, idle)| {
-        let begins = names.windows(runner.len()).take(3).position(|at| at == *runner);
-        let arguments = begins.and_then(|at| words.get(at + 1..)).unwrap_or_default();
-        arguments.iter().any(|word| {
-            let flag = word.split('=').next().unwrap_or(word);
-            idle.contains(&flag) && !word.ends_with("=false")
-        })
-    })
 }
 
 // Names the tests that failed, for a person and a model who ask what to fix first.

@@ -409,7 +409,7 @@ pub(super) fn supervise(args: &SuperviseArgs) -> Result<Exit> {
         std::process::exit(elsewhere::run_inside(order, &args.program)?);
     }
     let request = command::receive()?;
-    let mut scanner = Scanner::new(&request.command);
+    let mut scanner = Scanner::default();
     let mut read = 0;
     let mut report = command::supervise(&request, &mut |output| {
         if read < MOST_READ {
