@@ -61,8 +61,8 @@ pub struct Parted {
     pub original_tests: SeenFile,
     /// Harness and dependencies of now, code of the start.
     pub without_change: SeenFile,
-    /// Changed tests that are in code and cannot be parted from it, such as doctests.
-    pub tests_in_code: Vec<String>,
+    /// Tests changed that are in code and cannot be parted from it, such as doctests.
+    pub tests_in_code: bool,
 }
 
 /// Parts one changed file.
@@ -85,7 +85,7 @@ pub fn part(path: &str, versions: Versions<'_>, around: &Around<'_>) -> Parted {
         dependencies_changed: changed && kind == Kind::Dependencies,
         original_tests: SeenFile::AsNow,
         without_change: SeenFile::AsNow,
-        tests_in_code: Vec::new(),
+        tests_in_code: false,
     };
     let start = || versions.start.map_or(SeenFile::Absent, |bytes| SeenFile::Other(bytes.to_vec()));
     match kind {
@@ -93,8 +93,9 @@ pub fn part(path: &str, versions: Versions<'_>, around: &Around<'_>) -> Parted {
         Kind::Harness => {
             parted.original_tests = start();
             let both = old.zip(new).filter(|_| is_text);
-            if let Some(original) = both.and_then(|it| mixed_files::original(path, it, around.toml))
-            {
+            let original =
+                both.and_then(|(old, new)| mixed_files::original(path, old, new, around.toml));
+            if let Some(original) = original {
                 parted.harness_changed = original.harness_changed;
                 parted.dependencies_changed = original.dependencies_changed;
                 parted.original_tests = match original.harness_changed {
@@ -107,9 +108,9 @@ pub fn part(path: &str, versions: Versions<'_>, around: &Around<'_>) -> Parted {
             parted.without_change = start();
             if is_text {
                 let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
-                parted.tests_in_code = mixed_files::changed_tests(path, old, new);
+                parted.tests_in_code = mixed_files::changes_tests(path, old, new);
                 if path.ends_with(".rs") {
-                    part_rust(&mut parted, versions, (old, new));
+                    part_rust(&mut parted, versions, old, new);
                 }
             }
         }
@@ -122,13 +123,14 @@ pub fn part(path: &str, versions: Versions<'_>, around: &Around<'_>) -> Parted {
 }
 
 /// Exchanges the test modules of a Rust source and the rest of it separately.
-fn part_rust(parted: &mut Parted, versions: Versions<'_>, (old, new): (&str, &str)) {
+fn part_rust(parted: &mut Parted, versions: Versions<'_>, old: &str, new: &str) {
     let [Some(start), Some(now)] = [old, new].map(mixed_files::Halves::of) else { return };
     parted.harness_changed = start.tests() != now.tests();
     parted.code_changed = start.code() != now.code();
     if versions.now.is_none() {
         // Its tests have no code left that they could be put beside.
-        return parted.tests_in_code.extend(start.names());
+        parted.tests_in_code |= !start.tests().is_empty();
+        return;
     }
     if parted.harness_changed {
         parted.original_tests = SeenFile::Other(now.with_tests_of(&start).into_bytes());
@@ -215,25 +217,18 @@ pub fn has_tests_inside(path: &str, text: &str) -> bool {
 
 /// Splits a name at separators and at capital letters, in lower case.
 pub(super) fn words(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
     let letters: Vec<char> = name.chars().collect();
-    let mut is_open = false;
-    for (at, &letter) in letters.iter().enumerate() {
-        let before = at.checked_sub(1).map_or(' ', |before| letters[before]);
-        let after = letters.get(at + 1).copied().unwrap_or(' ');
-        let is_next = letter.is_uppercase()
-            && (!before.is_uppercase() || before.is_uppercase() && after.is_lowercase());
-        if !letter.is_alphanumeric() {
-            is_open = false;
-            continue;
+    let mut spaced = String::new();
+    for (at, letter) in letters.iter().enumerate() {
+        let after_capital = at > 0 && letters[at - 1].is_uppercase();
+        let begins_word = letters.get(at + 1).is_some_and(|after| after.is_lowercase());
+        if letter.is_uppercase() && (!after_capital || begins_word) {
+            spaced.push(' ');
         }
-        if !is_open || is_next {
-            words.push(String::new());
-        }
-        is_open = true;
-        words.last_mut().expect("one was pushed").extend(letter.to_lowercase());
+        spaced.extend(letter.to_lowercase());
     }
-    words
+    let words = spaced.split(|letter: char| !letter.is_alphanumeric());
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 /// Extensions of configuration, beside `properties`; an empty one is that of `Makefile` and `.babelrc`.

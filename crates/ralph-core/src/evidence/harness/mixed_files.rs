@@ -10,11 +10,9 @@ use std::ops::Range;
 // Tests in the middle of code, which are not parted from it: doctests, and the blocks in which
 // some languages keep tests beside what they test.
 
-/// The names of the tests that were added, changed or removed.
-pub(super) fn changed_tests(path: &str, start: &str, now: &str) -> Vec<String> {
-    let [start, now] = [start, now].map(|text| tests(path, text));
-    let names: BTreeSet<_> = start.symmetric_difference(&now).map(|(name, _)| name).collect();
-    names.into_iter().cloned().collect()
+/// True if tests were added, changed or removed.
+pub(super) fn changes_tests(path: &str, start: &str, now: &str) -> bool {
+    tests(path, start) != tests(path, now)
 }
 
 /// How tests are told from the code around them.
@@ -28,8 +26,8 @@ enum Form {
     Fence,
 }
 
-/// The tests of a text, as name and text.
-fn tests(path: &str, text: &str) -> BTreeSet<(String, String)> {
+/// The texts of the tests, in an order that a move does not change.
+fn tests(path: &str, text: &str) -> BTreeSet<String> {
     let form = match extension(path) {
         "rs" => Form::Fence,
         "py" | "pyi" | "md" | "rst" => Form::Prompt(">>>"),
@@ -45,7 +43,7 @@ fn tests(path: &str, text: &str) -> BTreeSet<(String, String)> {
     while let Some(start) = (from..lines.len()).find(|&at| form.begins(lines[at])) {
         let is_end = |at: &usize| form.ends(lines[*at], lines[start]);
         let end = (start + 1..lines.len()).find(is_end).unwrap_or(lines.len());
-        found.insert((form.name(&lines, start, end), lines[start..end].concat()));
+        found.insert(lines[start..end].concat());
         from = if form == Form::Fence { end + 1 } else { end };
     }
     found
@@ -71,32 +69,6 @@ impl Form {
             Form::Fence => self.begins(line) || !line.trim_start().starts_with("//"),
         }
     }
-
-    /// The title of a block; for a doctest the item that it documents.
-    fn name(self, lines: &[&str], start: usize, end: usize) -> String {
-        let declared = match self {
-            Form::Block(_) => {
-                let title = lines[start].split(['"', '\'', '`']).nth(1);
-                return title.unwrap_or(lines[start].trim()).to_owned();
-            }
-            // A string below its head, or above it.
-            Form::Prompt(">>>") => lines[..start].iter().rev().find_map(|line| declared(line)),
-            Form::Prompt(_) | Form::Fence => {
-                lines[end.min(lines.len())..].iter().find_map(|line| declared(line))
-            }
-        };
-        declared.map_or_else(|| "a doctest".to_owned(), |name| format!("{name} (doctest)"))
-    }
-}
-
-/// The name that a line declares.
-fn declared(line: &str) -> Option<&str> {
-    const DECLARE: [&str; 9] =
-        ["fn", "def", "defp", "class", "struct", "enum", "trait", "mod", "defmodule"];
-    let mut words = line.split(|it: char| !it.is_alphanumeric() && it != '_');
-    let is_comment = line.trim_start().starts_with(['/', '#', '*', '>']);
-    words.by_ref().take(8).find(|word| !is_comment && DECLARE.contains(word))?;
-    words.next()
 }
 
 // Parts a manifest: its tables of dependencies stay as they are now, the rest is harness.
@@ -135,7 +107,8 @@ fn is_list(name: &str) -> bool {
 /// Parts a manifest; `None` for another file, and for one that cannot be read.
 pub(super) fn original(
     path: &str,
-    (start, now): (&str, &str),
+    start: &str,
+    now: &str,
     toml: fn(&str) -> Option<Value>,
 ) -> Option<Original> {
     let name = path.rsplit('/').next()?;
@@ -413,16 +386,6 @@ impl<'a> Halves<'a> {
         }
         lines.retain(|line| !line.is_empty());
         lines
-    }
-
-    /// The names of the test functions.
-    pub(super) fn names(&self) -> Vec<String> {
-        let functions = self.tests().into_iter().flat_map(|text| text.split("#[test]").skip(1));
-        let name = |text: &str| {
-            let (_, rest) = text.split_once("fn ")?;
-            Some(rest.split(['(', '<']).next()?.to_owned())
-        };
-        functions.filter_map(name).collect()
     }
 
     /// This code with the tests of another version, each in the place of its own name; those

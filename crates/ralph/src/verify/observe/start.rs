@@ -120,8 +120,7 @@ impl Start {
                 },
                 Kind::Harness | Kind::Dependencies => change.dependencies += 1,
             }
-            let inside = parted.tests_in_code.into_iter();
-            change.tests_in_code.extend(inside.map(|test| format!("{path}: {test}")));
+            change.tests_in_code.extend(parted.tests_in_code.then(|| path.into_owned()));
         }
         change
     }
