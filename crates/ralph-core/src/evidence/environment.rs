@@ -20,8 +20,9 @@ const NAMES: [&str; 23] = [
     "RUBYOPT", "RUBYLIB",
 ];
 
-/// How names of such variables of shells, languages and their tools begin, in capitals: npm reads both.
-const PREFIXES: [&str; 73] = [
+/// How names of such variables of shells, languages, their tools, tool managers and git begin, in capitals: npm reads
+/// both.
+const PREFIXES: [&str; 87] = [
     "LD_", "DYLD_", "GCONV_", "GLIBC_", "MALLOC_", "BASH_", "BASHOPTS", "POSIXLY_", "PROMPT_",
     "MAKE", "GNUMAKE", "NODE_", "TS_NODE_", "NPM_", "YARN_", "PNPM_", "COREPACK", "NVM_", "FNM_",
     "VOLTA_", "DENO_", "BUN_", "BABEL_", "TSX_", "SWC_", "JEST_", "VITEST_", "MOCHA_", "CYPRESS_",
@@ -29,16 +30,12 @@ const PREFIXES: [&str; 73] = [
     "TOX_", "TOXENV", "NOX", "CONDA_", "PYENV_", "VIRTUAL_", "COVERAGE", "DJANGO_", "FLASK_",
     "CARGO", "RUST", "NEXTEST_", "PROPTEST", "GO", "CGO_", "MAVEN_", "MVN_", "GRADLE_", "SBT_",
     "BUNDLE_", "GEM_", "RAILS_", "RBENV_", "PERL", "PROVE_", "PHP_", "COMPOSER", "DOTNET_",
-    "SWIFT_", "CTEST_", "CMAKE_", "GTEST_", "BATS_", "XDG_CONF",
+    "SWIFT_", "CTEST_", "CMAKE_", "GTEST_", "BATS_", "XDG_CONF", "MISE_", "__MISE_", "RTX_",
+    "ASDF_", "NIX_", "DIRENV_", "DEVBOX_", "SDKMAN_", "GIT_", "SCCACHE_", "CCACHE_", "BAZEL_",
+    "JUST_", "TASK_",
 ];
 
-/// More prefixes: tool managers, git, and wrappers of a shell or a compiler.
-const MANAGERS: [&str; 14] = [
-    "MISE_", "__MISE_", "RTX_", "ASDF_", "NIX_", "DIRENV_", "DEVBOX_", "SDKMAN_", "GIT_",
-    "SCCACHE_", "CCACHE_", "BAZEL_", "JUST_", "TASK_",
-];
-
-/// Longer prefixes of both kinds.
+/// Longer ones.
 const LONG: [&str; 6] =
     ["CLASSPATH", "LIBRARY_PATH", "SHELLOPTS", "GLOBIGNORE", "PLAYWRIGHT_", "HYPOTHESIS_"];
 
@@ -57,7 +54,7 @@ pub fn decides(name: &str) -> bool {
     let capitals = name.to_ascii_uppercase();
     let begins = |with: &&str| capitals.starts_with(*with);
     NAMES.contains(&capitals.as_str())
-        || PREFIXES.iter().chain(&MANAGERS).chain(&LONG).any(begins)
+        || PREFIXES.iter().chain(&LONG).any(begins)
         || capitals
             .split(['_', '-', '.'])
             .any(|word| word.starts_with("TEST") || WORDS.contains(&word))
