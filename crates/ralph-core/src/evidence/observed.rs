@@ -86,14 +86,11 @@ pub enum Refusable {
 /// Names a refusal: which criterion, and what exactly. Another test or literal is another refusal.
 pub fn refusal(criterion: &Criterion, what: Refusable) -> String {
     let seen = &criterion.observed;
+    let unnoticed = || seen.broken.as_ref().map(|one| one.unnoticed.join(", "));
     let (word, names) = match what {
         Refusable::TestsChanged => ("tests_changed", seen.original.as_ref().map(failed_names)),
-        Refusable::CannotFail => {
-            ("cannot_fail", seen.broken.as_ref().map(|one| one.unnoticed.join(", ")))
-        }
-        Refusable::Unnoticed => {
-            ("unnoticed", seen.broken.as_ref().map(|one| one.unnoticed.join(", ")))
-        }
+        Refusable::CannotFail => ("cannot_fail", unnoticed()),
+        Refusable::Unnoticed => ("unnoticed", unnoticed()),
     };
     format!("{word} {}: {}", criterion.id, bounded(&names.unwrap_or_default(), 400))
 }
@@ -105,8 +102,7 @@ pub(super) fn accepted(criterion: &Criterion, what: Refusable) -> String {
     match what {
         Refusable::TestsChanged => {
             let run = seen.original.as_ref().unwrap_or(&nothing);
-            let names = if run.failing.is_empty() { run.why.clone() } else { quoted(run) };
-            format!("the changed tests; in their original form: {names}")
+            format!("the changed tests; in their original form: {}", quoted(run))
         }
         Refusable::CannotFail | Refusable::Unnoticed => {
             let run = seen.broken.as_ref().unwrap_or(&nothing);
@@ -141,9 +137,12 @@ fn failed_names(run: &Observation) -> String {
     }
 }
 
-/// The failed tests with quotes, and the number of the others: `` `a`, `b` and 2 more``.
+/// The failed tests with quotes, and the number of the others: `` `a`, `b` and 2 more``; without names the error.
 fn quoted(run: &Observation) -> String {
     const SHOWN: usize = 3;
+    if run.failing.is_empty() {
+        return run.why.clone();
+    }
     let names = run.failing.iter().take(SHOWN).map(|name| format!("`{name}`"));
     let mut text = names.collect::<Vec<_>>().join(", ");
     let others = (run.tests_failed.max(run.failing.len() as u64)).saturating_sub(SHOWN as u64);
@@ -265,9 +264,8 @@ pub fn named(state: &LoopState) -> Vec<String> {
                 0 => "its tests".to_owned(),
                 n => counted(size(n), "test", "tests"),
             };
-            let names = if run.failing.is_empty() { run.why.clone() } else { quoted(run) };
             let by = excused(state, criterion, Refusable::TestsChanged);
-            lines.push(format!("{id}: {tests} changed{by}: {names}."));
+            lines.push(format!("{id}: {tests} changed{by}: {}.", quoted(run)));
         }
         if let Some(run) = seen.broken.as_ref().filter(|run| !run.unnoticed.is_empty()) {
             let what = match run.noticed.is_empty() {
@@ -289,8 +287,8 @@ pub fn named(state: &LoopState) -> Vec<String> {
         lines.push(format!("Submodules at another commit: {}.", change.submodules.join(", ")));
     }
     if !change.tests_in_code.is_empty() {
-        let tests: Vec<&str> = change.tests_in_code.iter().take(4).map(String::as_str).collect();
-        lines.push(format!("Tests inside of the code changed: {}.", tests.join(", ")));
+        let shown = &change.tests_in_code[..change.tests_in_code.len().min(4)];
+        lines.push(format!("Tests inside of the code changed: {}.", shown.join(", ")));
     }
     lines
 }
@@ -368,22 +366,6 @@ fn size(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// How a run on other files ended.
-#[derive(Debug, Clone, Copy)]
-pub struct RunFacts<'a> {
-    /// The command's exit code; `None` if it did not exit by itself.
-    pub exit_code: Option<i32>,
-    /// How it ended otherwise, in words.
-    pub ended: &'a str,
-    /// Failed tests according to the runner's summary.
-    pub tests_failed: u64,
-    /// Names of failed tests.
-    pub failing: &'a [String],
-    /// The first line that states an error.
-    pub error: &'a str,
-    pub read: WhatWasRead,
-}
-
 /// What the command read of the files that were replaced for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhatWasRead {
@@ -406,25 +388,18 @@ pub enum Judged {
     Unknown(String),
 }
 
-/// Judges a run on other files. A failure counts only if the other files caused it.
-pub fn judge(run: &RunFacts<'_>, command: &str) -> Judged {
-    let Some(code) = run.exit_code else { return Judged::Unknown(run.ended.to_owned()) };
-    let has_passed = code == 0;
-    match run.read {
-        WhatWasRead::Nothing => {
-            let command = bounded(command, 60);
-            return Judged::Unknown(format!(
-                "a daemon or container may do the work of `{command}`: it opened none of the changed files and no test"
-            ));
+/// Judges a run on other files that ended with this exit code. A failure counts only if the other files caused it.
+pub fn judge(code: i32, names_a_test: bool, read: WhatWasRead, command: &str) -> Judged {
+    match (code, read) {
+        (_, WhatWasRead::Nothing) => Judged::Unknown(format!(
+            "a daemon or container may do the work of `{}`: it opened none of the changed files and no test",
+            bounded(command, 60)
+        )),
+        (0, _) => Judged::Passed,
+        (_, WhatWasRead::Others) => {
+            Judged::Unknown("it failed, but opened none of the changed files".to_owned())
         }
-        WhatWasRead::Others if !has_passed => {
-            return Judged::Unknown("it failed, but opened none of the changed files".to_owned());
-        }
-        WhatWasRead::Others | WhatWasRead::TheChange => {}
-    }
-    match code {
-        0 => Judged::Passed,
-        _ if run.tests_failed > 0 || !run.failing.is_empty() => Judged::Failed,
+        _ if names_a_test => Judged::Failed,
         _ => Judged::NeedsControl,
     }
 }
@@ -464,14 +439,14 @@ mod tests {
         let change = Change {
             submodules: one("checks"),
             scripts: one("check.sh: its first form fails"),
-            tests_in_code: one("src/lib.rs: f (doctest)"),
+            tests_in_code: one("src/lib.rs"),
             ..Change::default()
         };
         let state = LoopState { change: Some(change), ..LoopState::default() };
         let expected = [
             "A script of a criterion changed: check.sh: its first form fails.",
             "Submodules at another commit: checks.",
-            "Tests inside of the code changed: src/lib.rs: f (doctest).",
+            "Tests inside of the code changed: src/lib.rs.",
         ];
         assert_eq!(named(&state), expected);
     }

@@ -164,7 +164,7 @@ impl Asking<'_> {
         let how = how_to_see(self.file, tools);
         let orders = lenses.iter().map(|lens| ReviewerOrder {
             name: lens.name.clone(),
-            prompt: prompt::of_changes(self.state, lens, (self.changed, &how), tools),
+            prompt: prompt::of_changes(self.state, lens, self.changed, &how, tools),
         });
         let run = ReviewRun {
             here: self.here,

@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::evidence::receipt::{ReceiptStatus, is_of_proof};
 use ralph_core::evidence::request::{self, Refused};
-use ralph_core::evidence::review::{self, ReviewFacts, prompt};
+use ralph_core::evidence::review::{self, ReviewFacts, Verdict, prompt};
 use ralph_core::state::{
     Citation, Criterion, CriterionRunner, LoopState, REVIEWED, Receipt, ReviewReceipt,
 };
@@ -52,7 +52,7 @@ pub(super) fn judge(
     let began = clock::now();
     due.iter().for_each(|one| watcher.begins(one));
     work.ran = true;
-    let answers = match ask(work, order, &due) {
+    let answers = match ask(work, &due) {
         Ok(answers) => answers,
         Err(error) => {
             work.problem = format!("could not review {names}: {error:#}");
@@ -101,33 +101,75 @@ fn commands_hold(work: &VerifyWork<'_>) -> bool {
     work.state.acceptance_criteria.iter().filter(|one| one.review.is_none()).all(holds)
 }
 
-fn ask(
-    work: &VerifyWork<'_>,
-    order: &VerifyOrder<'_>,
-    due: &[Criterion],
-) -> Result<Vec<ReviewerAnswer>> {
-    let here = Here::gather()?;
-    let interrupts = Interrupts::catch()?;
-    let (tools, _) = reviewers::tools();
-    let changed = changed_since_start(order.file.folder(), &work.state);
-    let prompts = due.iter().map(|one| ReviewerOrder {
-        name: one.id.clone(),
-        prompt: prompt::of_criterion(&work.state, one, &changed, tools),
-    });
-    let run = ReviewRun {
-        here: &here,
-        file: order.file,
-        root: &work.root,
-        interrupts: &interrupts,
-        until: until(work),
-        tools,
-        // A criterion is worth its last review, like its last command.
-        keeps_limits: false,
-        args: &[],
-        screen: Screen::quiet(),
+/// What reviewers are asked in one run.
+struct Inquiry<'a> {
+    file: &'a LoopFile,
+    state: &'a LoopState,
+    interrupts: &'a Interrupts,
+    until: Option<Timestamp>,
+    keeps_limits: bool,
+}
+
+impl Inquiry<'_> {
+    /// The answer about each criterion that was judged in time.
+    fn ask(&self, due: &[Criterion]) -> Result<Vec<ReviewerAnswer>> {
+        let here = Here::gather()?;
+        let (tools, _) = reviewers::tools();
+        let changed = changed_since_start(self.file.folder(), self.state);
+        let orders = due.iter().map(|one| ReviewerOrder {
+            name: one.id.clone(),
+            prompt: prompt::of_criterion(self.state, one, &changed, tools),
+        });
+        let run = ReviewRun {
+            here: &here,
+            file: self.file,
+            root: Path::new(&self.state.project_root),
+            interrupts: self.interrupts,
+            until: self.until,
+            tools,
+            keeps_limits: self.keeps_limits,
+            args: &[],
+            screen: Screen::quiet(),
+        };
+        let mut answers = reviewers::ask(run, orders.collect())?;
+        Ok(due.iter().filter_map(|one| answers.remove(&one.id)).collect())
+    }
+}
+
+fn ask(work: &VerifyWork<'_>, due: &[Criterion]) -> Result<Vec<ReviewerAnswer>> {
+    let (file, state, interrupts) = (work.file, &work.state, &Interrupts::catch()?);
+    // A criterion is worth its last review, like its last command.
+    Inquiry { file, state, interrupts, until: until(work), keeps_limits: false }.ask(due)
+}
+
+/// The verdict in an answer, and why it does not count; empty if it counts. The trees are those of before and after
+/// the review.
+fn weigh(
+    state: &LoopState,
+    answered: &ReviewerAnswer,
+    paths: &[String],
+    before: &Listing,
+    after: &Listing,
+) -> (Option<Verdict>, String) {
+    let read = answered.answer.as_deref().map_err(Clone::clone);
+    let verdict = match read.and_then(review::verdict) {
+        Ok(verdict) => verdict,
+        Err(why) => return (None, format!("the reviewer gave no verdict: {why}")),
     };
-    let mut answers = reviewers::ask(run, prompts.collect())?;
-    Ok(due.iter().filter_map(|one| answers.remove(&one.id)).collect())
+    let earlier = state.lineage.iter().map(|bound| bound.session_id.clone());
+    let of_loop: Vec<String> =
+        earlier.chain([state.session_id.clone()]).filter(|id| !id.is_empty()).collect();
+    let facts = ReviewFacts {
+        started: &answered.started,
+        reported: answered.reported.as_deref(),
+        of_loop: &of_loop,
+        changed: &after.changed_since(before),
+        tree_before: &within(before, paths).id(),
+        tree_after: &within(after, paths).id(),
+    };
+    let root = Path::new(&state.project_root);
+    let void = review::discounts(&verdict, &facts, &|file| evidence_of(root, after, file));
+    (Some(verdict), void.unwrap_or_default())
 }
 
 /// git's diff of the tests since the start of the loop; empty where there is none.
@@ -162,48 +204,20 @@ fn one(
     interrupts: &Interrupts,
     question: &str,
 ) -> Result<(bool, String)> {
-    let here = Here::gather()?;
-    let (tools, _) = reviewers::tools();
-    let root = Path::new(&state.project_root);
     let asked = Criterion {
         id: "the change".to_owned(),
         description: "the change is what the goal asks for".to_owned(),
         review: Some(question.to_owned()),
         ..Criterion::default()
     };
-    let changed = changed_since_start(file.folder(), state);
-    let order = ReviewerOrder {
-        name: asked.id.clone(),
-        prompt: prompt::of_criterion(state, &asked, &changed, tools),
-    };
-    let run = ReviewRun {
-        here: &here,
-        file,
-        root,
-        interrupts,
-        until: None,
-        tools,
-        keeps_limits: true,
-        args: &[],
-        screen: Screen::quiet(),
-    };
     let before = tree_now(state)?;
-    let mut answers = reviewers::ask(run, vec![order])?;
-    let answered = answers.remove(&asked.id).context("the reviewer was ended")?;
-    let text = answered.answer.map_err(|why| anyhow::anyhow!("no verdict: {why}"))?;
-    let found = review::verdict(&text).map_err(|why| anyhow::anyhow!("no verdict: {why}"))?;
-    let after = tree_now(state)?;
-    let facts = ReviewFacts {
-        started: &answered.started,
-        reported: answered.reported.as_deref(),
-        of_loop: &sessions(state),
-        changed: &after.changed_since(&before),
-        tree_before: &before.id(),
-        tree_after: &after.id(),
-    };
-    Ok(match review::discounts(&found, &facts, &|file| evidence_of(root, &after, file)) {
-        Some(why) => (false, format!("the verdict does not count: {why}")),
-        None => (found.holds, found.why),
+    let inquiry = Inquiry { file, state, interrupts, until: None, keeps_limits: true };
+    let answered = inquiry.ask(std::slice::from_ref(&asked))?.pop();
+    let answered = answered.context("the reviewer was ended")?;
+    Ok(match weigh(state, &answered, &[], &before, &tree_now(state)?) {
+        (Some(found), void) if void.is_empty() => (found.holds, found.why),
+        (Some(_), void) => (false, format!("the verdict does not count: {void}")),
+        (None, why) => (false, why),
     })
 }
 
@@ -240,27 +254,8 @@ fn receipt(
     began: Timestamp,
     speaking: &str,
 ) -> Result<Receipt> {
-    let paths = &criterion.paths;
-    let (tree_before, tree_after) = (within(before, paths).id(), work.trees.id_for(paths));
-    let changed = work.trees.now().changed_since(before);
-    let of_loop = sessions(&work.state);
-    let facts = ReviewFacts {
-        started: &answered.started,
-        reported: answered.reported.as_deref(),
-        of_loop: &of_loop,
-        changed: &changed,
-        tree_before: &tree_before,
-        tree_after: &tree_after,
-    };
-    let texts = |file: &str| evidence_of(&work.root, work.trees.now(), file);
-    let read = answered.answer.as_deref().map_err(|why| format!("the reviewer gave none: {why}"));
-    let verdict = read.and_then(|text| {
-        review::verdict(text).map_err(|why| format!("the answer cannot be read: {why}"))
-    });
-    let (vacuous, verdict) = match verdict {
-        Ok(found) => (review::discounts(&found, &facts, &texts).unwrap_or_default(), Some(found)),
-        Err(why) => (why, None),
-    };
+    let now = work.trees.now();
+    let (verdict, void) = weigh(&work.state, &answered, &criterion.paths, before, now);
     let holds = verdict.as_ref().is_some_and(|found| found.holds);
     let word = verdict.as_ref().map_or("", |found| if found.holds { "holds" } else { "fails" });
     let text = answered.answer.unwrap_or_default();
@@ -282,24 +277,18 @@ fn receipt(
     Ok(Receipt {
         kind: REVIEWED.to_owned(),
         passed: holds,
-        vacuous: bounded(&vacuous, 400),
+        vacuous: bounded(&void, 400),
         started_at: Some(began),
         duration_ms: u64::try_from(answered.duration.as_millis()).unwrap_or(u64::MAX),
         output_sha256: digest::of_file(&output),
         output_file: format!("receipts/{name}"),
         tail: review::reason(&found),
         review: Some(found),
-        tree_before,
-        tree_after,
+        tree_before: within(before, &criterion.paths).id(),
+        tree_after: work.trees.id_for(&criterion.paths),
         by: work.by,
         restored: work.surroundings.restored.clone(),
         differs: work.surroundings.differs.clone(),
         ..Receipt::default()
     })
-}
-
-/// The sessions that the loop is or was bound to.
-fn sessions(state: &LoopState) -> Vec<String> {
-    let earlier = state.lineage.iter().map(|bound| bound.session_id.clone());
-    earlier.chain([state.session_id.clone()]).filter(|id| !id.is_empty()).collect()
 }

@@ -8,11 +8,11 @@ mod start;
 
 pub(crate) use start::Start;
 
-use super::round::VerifyRound;
+use super::round::{VerifyRound, ended};
 use super::{Pace, VerifyOrder, VerifyWork, Watcher};
 use anyhow::Result;
 use ralph_core::evidence::harness::{self, Parted, SeenFile};
-use ralph_core::evidence::observed::{self, Judged, RunFacts, WhatWasRead};
+use ralph_core::evidence::observed::{self, Judged, WhatWasRead};
 use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt::{self, ReceiptStatus, is_of_proof};
 use ralph_core::state::{Criterion, CriterionRunner, Observation, Observed, Outcome};
@@ -191,7 +191,7 @@ impl Observer<'_, '_> {
         if criterion.observed.tree == tree
             && is_compared
             && is_whole
-            && !is_flaky(&criterion.observed)
+            && !observed::is_flaky(&criterion.observed)
         {
             return Ok(());
         }
@@ -210,8 +210,9 @@ impl Observer<'_, '_> {
             subject.seen.clean = None;
         }
         if !subject.parted.iter().any(|one| one.code_changed) {
-            subject.seen =
-                Observed { without: Some(passed(observed::NO_CHANGE)), ..Observed::default() };
+            let (outcome, why) = (Outcome::Passed, observed::NO_CHANGE.to_owned());
+            let without = Some(Observation { outcome, why, ..Observation::default() });
+            subject.seen = Observed { without, ..Observed::default() };
             return self.done(subject);
         }
         if let Some(why) = self.left_out(&subject.criterion) {
@@ -395,8 +396,8 @@ impl Observer<'_, '_> {
                 Outcome::Unknown
             }
             CommandEnd::Exited(_) => Outcome::Failed,
-            ended => {
-                found.why = how_it_ended(&ended);
+            _ => {
+                found.why = ended(&run.run);
                 Outcome::Unknown
             }
         };
@@ -439,19 +440,12 @@ impl Observer<'_, '_> {
         }
         let read = what_was_read(&run, files);
         found.read_nothing = read == WhatWasRead::Nothing;
-        let ended = how_it_ended(&run.run.ended);
-        let facts = RunFacts {
-            exit_code: match run.run.ended {
-                CommandEnd::Exited(code) => Some(code),
-                _ => None,
-            },
-            ended: &ended,
-            tests_failed: run.run.tests.failed,
-            failing: &run.run.failing,
-            error: &run.run.error,
-            read,
+        let names_a_test = run.run.tests.failed > 0 || !run.run.failing.is_empty();
+        let command = &subject.criterion.verification_command;
+        let mut judged = match run.run.ended {
+            CommandEnd::Exited(code) => observed::judge(code, names_a_test, read, command),
+            _ => Judged::Unknown(ended(&run.run)),
         };
-        let mut judged = observed::judge(&facts, &subject.criterion.verification_command);
         if judged == Judged::NeedsControl {
             let Some(passes) = self.control(subject)? else { return Ok(None) };
             judged = match passes {
@@ -543,10 +537,10 @@ impl Observer<'_, '_> {
         self.watcher.observes(&subject.criterion, what);
         self.spent += 1;
         self.work.ran = true;
-        let name = receipts::output_name(
-            &format!("{}-{}", subject.criterion.id, short(what)),
-            clock::now(),
-        );
+        // `without the change` → `without`.
+        let short = what.split(' ').next().unwrap_or(what);
+        let name = format!("{}-{short}", subject.criterion.id);
+        let name = receipts::output_name(&name, clock::now());
         let output = self.work.outputs.join(name);
         let way = self.way()?;
         let order = CommandOrder {
@@ -664,23 +658,10 @@ fn is_made(made: &Option<Observation>, key: &str) -> bool {
     made.as_ref().is_some_and(|made| made.key == key && made.outcome != Outcome::Flaky)
 }
 
-fn is_flaky(seen: &Observed) -> bool {
-    [&seen.original, &seen.broken].into_iter().flatten().any(|one| one.outcome == Outcome::Flaky)
-}
-
-fn passed(why: &str) -> Observation {
-    Observation { outcome: Outcome::Passed, why: why.to_owned(), ..Observation::default() }
-}
-
 fn observation(run: &ElsewhereRun) -> Observation {
-    use ralph_core::evidence::tests_run::TestsRun;
     Observation {
         why: run.run.error.clone(),
-        tests_run: match run.run.tests.tests {
-            TestsRun::Ran(n) => Some(n),
-            TestsRun::None(_) => Some(0),
-            TestsRun::Some | TestsRun::Unknown => None,
-        },
+        tests_run: run.run.tests.tests.count(),
         tests_failed: run.run.tests.failed,
         failing: run.run.failing.clone(),
         duration_ms: millis(run),
@@ -690,22 +671,6 @@ fn observation(run: &ElsewhereRun) -> Observation {
 
 fn millis(run: &ElsewhereRun) -> u64 {
     u64::try_from(run.run.duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn how_it_ended(ended: &CommandEnd) -> String {
-    match ended {
-        CommandEnd::Exited(code) => format!("exit code {code}"),
-        CommandEnd::Signalled(signal) => format!("killed by signal {signal}"),
-        CommandEnd::Deadline => "it takes longer than a request for completion may".to_owned(),
-        CommandEnd::Stopped => "stopped from outside".to_owned(),
-        CommandEnd::NotStarted(why) => why.clone(),
-        CommandEnd::SupervisorLost => "it ended the process that watched it".to_owned(),
-    }
-}
-
-/// `without the change` → `without`.
-fn short(what: &str) -> &str {
-    what.split(' ').next().unwrap_or(what)
 }
 
 fn quoted(path: &Path) -> String {

@@ -204,10 +204,9 @@ fn receipt_of(criterion: &Criterion, measured: MeasuredRun, tree_after: &str) ->
 
 /// The receipt of a run, without its effect on the tree.
 pub(crate) fn receipt(criterion: &Criterion, run: CommandRun, output: &Path) -> Receipt {
-    let (tests_run, vacuous) = match run.tests.tests {
-        TestsRun::Ran(n) => (Some(n), String::new()),
-        TestsRun::None(why) => (Some(0), why.reason().to_owned()),
-        TestsRun::Some | TestsRun::Unknown => (None, String::new()),
+    let vacuous = match run.tests.tests {
+        TestsRun::None(why) => why.reason().to_owned(),
+        _ => String::new(),
     };
     let passed = run.ended == CommandEnd::Exited(0);
     let (failing, error) = match passed {
@@ -227,7 +226,7 @@ pub(crate) fn receipt(criterion: &Criterion, run: CommandRun, output: &Path) -> 
             CommandEnd::Signalled(signal) => Some(signal),
             _ => None,
         },
-        tests_run,
+        tests_run: run.tests.tests.count(),
         tests_reported: matches!(run.tests.tests, TestsRun::Ran(_) | TestsRun::Some),
         tests_failed: run.tests.failed,
         tests_skipped: run.tests.skipped,
@@ -252,7 +251,7 @@ fn in_loop(output: &Path) -> String {
 }
 
 /// How a command ended, unless it exited with a code.
-fn ended(run: &CommandRun) -> String {
+pub(super) fn ended(run: &CommandRun) -> String {
     match &run.ended {
         CommandEnd::Exited(_) => String::new(),
         CommandEnd::Signalled(signal) => format!("killed by signal {signal}"),

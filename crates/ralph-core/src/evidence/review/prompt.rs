@@ -65,7 +65,8 @@ pub fn of_criterion(
 pub fn of_changes(
     state: &LoopState,
     lens: &ReviewLens,
-    (changed, how_to_see): (&[String], &str),
+    changed: &[String],
+    how_to_see: &str,
     tools: ReviewerTools,
 ) -> String {
     let mut text = format!(

@@ -345,7 +345,7 @@ fn a_prompt_has_the_question_the_goal_the_files_and_the_form() {
     let lens = &prompt::lenses()[0];
     let diff = "+the second line";
     let tools = prompt::ReviewerTools::Commands;
-    let text = prompt::of_changes(&state, lens, (&changed, diff), tools);
+    let text = prompt::of_changes(&state, lens, &changed, diff, tools);
     for part in ["what was asked", "+the second line", "\"findings\"", "sandbox"] {
         assert!(text.contains(part), "{part} in {text}");
     }

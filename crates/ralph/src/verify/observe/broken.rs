@@ -1,6 +1,6 @@
 //! A broken test must fail: runs with expected values changed.
 
-use super::{BROKEN, Observer, Subject, counts_tests, how_it_ended, is_made, millis};
+use super::{BROKEN, Observer, Subject, counts_tests, ended, is_made, millis};
 use anyhow::Result;
 use ralph_core::evidence::harness;
 use ralph_core::evidence::literals::{self, Candidate, Literal};
@@ -9,7 +9,7 @@ use ralph_core::state::{Observation, Outcome};
 use ralph_io::git::checkpoint::{self, ChangedSince, FileKind};
 use ralph_io::process::command::CommandEnd;
 use ralph_io::process::elsewhere::{ElsewhereRun, OtherFile, OtherFiles, OtherForm};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// Altered literals of one criterion: four or five see no more than three.
@@ -41,27 +41,18 @@ impl Observer<'_, '_> {
             let Some(run) = self.elsewhere(subject, BROKEN, &self.altered(&left, &altered))? else {
                 return Ok(false);
             };
-            let unread: Vec<usize> = match &run.opened {
-                Some(opened) => {
-                    let files = altered.iter().map(|(at, _)| *at);
-                    // Read on other files and not here: the change keeps the command from it.
-                    files
-                        .filter(|at| !left[*at].is_read && !opened.contains(&left[*at].full))
-                        .collect()
-                }
-                None => Vec::new(),
-            };
-            if unread.len() == altered.len() {
-                left = left
-                    .into_iter()
-                    .enumerate()
-                    .filter(|(at, _)| !unread.contains(at))
-                    .map(|(_, one)| one)
-                    .collect();
+            // Read on other files and not here: the change keeps the command from it.
+            let opened =
+                |path: &PathBuf| run.opened.as_ref().is_none_or(|opened| opened.contains(path));
+            let (read, unread): (Vec<_>, Vec<_>) = altered
+                .into_iter()
+                .partition(|(at, _)| left[*at].is_read || opened(&left[*at].full));
+            if read.is_empty() {
+                let unread: BTreeSet<PathBuf> =
+                    unread.into_iter().map(|(at, _)| left[at].full.clone()).collect();
+                left.retain(|one| !unread.contains(&one.full));
                 continue;
             }
-            let read: Vec<(usize, Literal)> =
-                altered.into_iter().filter(|(at, _)| !unread.contains(at)).collect();
             let Some(found) = self.noticed(subject, &left, read, &failing, run)? else {
                 return Ok(false);
             };
@@ -108,39 +99,31 @@ impl Observer<'_, '_> {
             found.noticed = altered.iter().map(name).collect();
             return Ok(Some(found));
         }
+        let unknown = |why| Observation {
+            outcome: Outcome::Unknown,
+            why,
+            duration_ms: millis(&all),
+            ..Observation::default()
+        };
         if !matches!(all.run.ended, CommandEnd::Exited(_)) {
-            found.outcome = Outcome::Unknown;
-            found.why = how_it_ended(&all.run.ended);
-            return Ok(Some(found));
+            return Ok(Some(unknown(ended(&all.run))));
         }
         if all.opened.is_none() && !has_failed {
-            found.outcome = Outcome::Unknown;
-            found.why = "it is not known here which files the command reads".to_owned();
-            return Ok(Some(found));
+            let why = "it is not known here which files the command reads".to_owned();
+            return Ok(Some(unknown(why)));
         }
         for one in &altered {
-            let Some(run) =
-                self.elsewhere(subject, BROKEN, &self.altered(files, std::slice::from_ref(one)))?
-            else {
-                return Ok(None);
+            let one_alone = self.altered(files, std::slice::from_ref(one));
+            let Some(run) = self.elsewhere(subject, BROKEN, &one_alone)? else { return Ok(None) };
+            let CommandEnd::Exited(code) = run.run.ended else {
+                return Ok(Some(unknown(ended(&run.run))));
             };
-            match run.run.ended {
-                CommandEnd::Exited(0) if altered.len() == 1 && has_failed => {
-                    found.outcome = Outcome::Flaky;
-                    return Ok(Some(found));
-                }
-                CommandEnd::Exited(0) => found.unnoticed.push(name(one)),
-                CommandEnd::Exited(_) if altered.len() == 1 && !has_failed => {
-                    found.outcome = Outcome::Flaky;
-                    return Ok(Some(found));
-                }
-                CommandEnd::Exited(_) => found.noticed.push(name(one)),
-                ended => {
-                    found.outcome = Outcome::Unknown;
-                    found.why = how_it_ended(&ended);
-                    return Ok(Some(found));
-                }
+            // The same files again.
+            if altered.len() == 1 && has_failed != (code != 0) {
+                found.outcome = Outcome::Flaky;
+                return Ok(Some(found));
             }
+            if code == 0 { &mut found.unnoticed } else { &mut found.noticed }.push(name(one));
         }
         let skipped = subject.criterion.receipt.as_ref().map_or(0, |receipt| receipt.tests_skipped);
         let seeing = altered.iter().filter(|one| literals::is_of(&one.1, failing)).map(name);
