@@ -85,10 +85,6 @@ pub fn refusal(state: &LoopState, proof: Option<&Proof>) -> String {
     for line in changes(state) {
         let _ = writeln!(text, "{line}");
     }
-    let environments = environments(state);
-    if !environments.is_empty() {
-        let _ = writeln!(text, "{environments}");
-    }
     text.push_str(&failed.map_or(String::new(), tail));
     // The rest of the details must fit after it.
     let mut text = bounded(text.trim_end(), LIMIT);
@@ -262,46 +258,25 @@ fn why_of_review(receipt: &Receipt, standing: ReceiptStatus, changed: &[String])
     }
 }
 
-/// How the environment of a criterion's last run differed from the one at the start of the loop;
-/// empty if it did not differ.
-pub fn environment(criterion: &Criterion) -> String {
-    let Some(receipt) = &criterion.receipt else { return String::new() };
-    let mut text = String::new();
-    if !receipt.restored.is_empty() {
-        let names = names(&receipt.restored);
-        let _ = write!(text, "run with the recorded value of {names}, changed since the start");
-    }
-    if !receipt.differs.is_empty() {
-        let between = if text.is_empty() { "" } else { "; " };
-        let names = names(&receipt.differs);
-        let _ = write!(text, "{between}run with another value of {names} than at the start");
-    }
-    text
-}
-
-/// The same for all criteria, as a sentence that names each variable once.
-pub fn environments(state: &LoopState) -> String {
-    let receipts = || state.acceptance_criteria.iter().filter_map(|one| one.receipt.as_ref());
-    let all = |which: fn(&Receipt) -> &Vec<String>| -> Vec<String> {
-        let names: BTreeSet<&String> = receipts().flat_map(which).collect();
-        names.into_iter().cloned().collect()
+/// How the environment of the last runs of these criteria differed from the one at the start of the loop, in sentences.
+pub fn environments(criteria: &[Criterion]) -> Vec<String> {
+    let all = |which: fn(&Receipt) -> &Vec<String>| {
+        let receipts = criteria.iter().filter_map(|one| one.receipt.as_ref());
+        let all: BTreeSet<&String> = receipts.flat_map(which).collect();
+        names(&all.into_iter().cloned().collect::<Vec<_>>())
     };
     let (restored, differs) = (all(|one| &one.restored), all(|one| &one.differs));
-    let mut parts = Vec::new();
-    if !restored.is_empty() {
-        let names = names(&restored);
-        parts.push(format!(
-            "The environment changed since the start; the criteria ran with the recorded values of {names}."
-        ));
-    }
-    if !differs.is_empty() {
-        let names = names(&differs);
-        parts.push(format!("The criteria ran with other values than at the start of {names}."));
-    }
-    parts.join(" ")
+    let restored = (!restored.is_empty()).then(|| {
+        format!(
+            "The environment changed since the start; the criteria ran with the recorded values of {restored}."
+        )
+    });
+    let differs = (!differs.is_empty())
+        .then(|| format!("The criteria ran with other values than at the start of {differs}."));
+    restored.into_iter().chain(differs).collect()
 }
 
-/// Lists increases in skipped tests since the start, and what the bounds kept off.
+/// Lists increases in skipped tests since the start, what the bounds kept off, and other environments.
 pub fn changes(state: &LoopState) -> Vec<String> {
     let mut lines = Vec::new();
     for criterion in &state.acceptance_criteria {
@@ -315,6 +290,7 @@ pub fn changes(state: &LoopState) -> Vec<String> {
         }
     }
     lines.extend(out_of_bounds(state));
+    lines.extend(environments(&state.acceptance_criteria));
     lines
 }
 
@@ -342,9 +318,9 @@ pub fn out_of_bounds(state: &LoopState) -> Vec<String> {
 }
 
 /// Lists the criteria that held and no longer hold: since when, and what changed.
-pub fn regressions(state: &LoopState) -> String {
+pub fn regressions(criteria: &[Criterion]) -> String {
     let mut text = String::new();
-    for criterion in state.acceptance_criteria.iter().take(MOST_NAMED) {
+    for criterion in criteria.iter().take(MOST_NAMED) {
         let Some(red) = &criterion.turned_red else { continue };
         let since = match red.checkpoint.as_str() {
             "" => "before".to_owned(),
@@ -481,7 +457,7 @@ mod tests {
             more: 2,
         });
         assert_eq!(
-            regressions(&state),
+            regressions(&state.acceptance_criteria),
             "AC-2 held at checkpoint 3 and is red now; changed since: a.rs, b.rs and 2 more.\n"
         );
     }
@@ -559,10 +535,10 @@ mod tests {
             acceptance_criteria: vec![criterion("AC-1", None)],
             ..LoopState::default()
         };
-        assert_eq!(regressions(&state), "");
+        assert_eq!(regressions(&state.acceptance_criteria), "");
         state.acceptance_criteria[0].turned_red = Some(Regression::default());
         let told = "AC-1 held before and is red now; changed since: nothing in the tree.\n";
-        assert_eq!(regressions(&state), told);
+        assert_eq!(regressions(&state.acceptance_criteria), told);
     }
 
     #[test]

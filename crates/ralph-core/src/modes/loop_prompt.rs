@@ -337,7 +337,7 @@ fn details(
         CompletionRequest::Made => completion_feedback::refusal(state, proof),
         CompletionRequest::OnlyMentioned | CompletionRequest::None => String::new(),
     };
-    text.push_str(&completion_feedback::regressions(state));
+    text.push_str(&completion_feedback::regressions(&state.acceptance_criteria));
     text.push_str(&warning(state));
     if request == CompletionRequest::OnlyMentioned {
         let _ = writeln!(

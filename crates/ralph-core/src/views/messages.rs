@@ -283,10 +283,6 @@ fn unproven(criterion: &Criterion) -> String {
 /// What the user must know besides `complete`.
 pub fn warnings(state: &LoopState) -> String {
     let mut parts = completion_feedback::changes(state);
-    let environments = completion_feedback::environments(state);
-    if !environments.is_empty() {
-        parts.push(environments);
-    }
     let before: Vec<&str> = state
         .acceptance_criteria
         .iter()

@@ -234,11 +234,6 @@ fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args, is_observed: bool
         text.push_str(&visible(&line));
         text.push('\n');
     }
-    let environments = completion_feedback::environments(&outcome.state);
-    if !environments.is_empty() {
-        text.push_str(&visible(&environments));
-        text.push('\n');
-    }
     if !args.for_driver {
         text.push_str("A dry run: only the run at a request for completion counts.\n");
     }

@@ -380,17 +380,13 @@ fn notes(one: &LoopView, criterion: &Criterion, standing: ReceiptStatus) -> Vec<
         }
         _ => vec![why],
     };
-    let environment = completion_feedback::environment(criterion);
-    if !environment.is_empty() {
-        notes.push(environment);
-    }
+    let alone = std::slice::from_ref(criterion);
+    notes.extend(completion_feedback::environments(alone));
     if criterion.held_before {
         notes.push("held before the work began".to_owned());
     }
     if criterion.turned_red.is_some() {
-        let alone =
-            LoopState { acceptance_criteria: vec![criterion.clone()], ..LoopState::default() };
-        notes.push(completion_feedback::regressions(&alone).trim_end().to_owned());
+        notes.push(completion_feedback::regressions(alone).trim_end().to_owned());
     }
     notes
 }
