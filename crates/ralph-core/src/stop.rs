@@ -271,17 +271,11 @@ fn plain(state: &mut LoopState, work: &TaskProgress, seen: &StopInputs) -> StopV
     state.refused.clear();
     state.observing.clear();
     // The model requested completion before it read the user's latest message.
-    if !seen.steer_waits && work.withheld.is_none() {
-        match completed(state, seen) {
-            Requested::Ended(kind, detail) => return end(state, kind, detail, seen.now),
-            Requested::AskUser(why) => return wait_for_person(state, why, seen.now),
-            Requested::Unfinished => {
-                // Ralph's own work takes longer than one request; the model did its turn.
-                state.turn = Some(DrivenTurn::new(seen.prompt_id.clone(), seen.now));
-                return StopVerdict::GoOn;
-            }
-            Requested::Nothing => {}
-        }
+    if !seen.steer_waits
+        && work.withheld.is_none()
+        && let Some(verdict) = requested(state, seen)
+    {
+        return verdict;
     }
     if let Some((kind, detail)) = used_up(state, seen.now) {
         return end(state, kind, detail, seen.now);
@@ -336,45 +330,37 @@ pub(crate) fn needs_proof(state: &LoopState) -> bool {
     state.completion != Completion::Token && !state.acceptance_criteria.is_empty()
 }
 
-/// What a request for completion leads to.
-enum Requested {
-    Ended(EndingKind, String),
-    /// The loop waits for the user, who alone can accept this.
-    AskUser(String),
-    /// The observations go on at the next request.
-    Unfinished,
-    /// There was no request, or it is refused.
-    Nothing,
-}
-
-/// Step 6: the requested ending, if it is granted.
-fn completed(state: &mut LoopState, seen: &StopInputs) -> Requested {
+/// Step 6: what a request for completion leads to; `None` without a request, and if it is refused.
+fn requested(state: &mut LoopState, seen: &StopInputs) -> Option<StopVerdict> {
     if seen.request != CompletionRequest::Made {
-        return Requested::Nothing;
+        return None;
     }
+    let unverified = EndingKind::CompleteUnverified;
     if !needs_proof(state) {
         let detail = match state.acceptance_criteria.is_empty() {
             true => "the completion token was given; there was no criterion to prove it by",
             false => "the completion token was given; nothing was verified",
         };
-        return Requested::Ended(EndingKind::CompleteUnverified, detail.to_owned());
+        return Some(end(state, unverified, detail.to_owned(), seen.now));
     }
-    let Some(proof) = &seen.proof else { return Requested::Nothing };
     let is_last = used_up(state, seen.now).is_some();
-    match granted(state, proof, is_last) {
-        Answer::Complete(detail) => Requested::Ended(EndingKind::Complete, detail),
-        Answer::Unverified { detail, .. } => {
-            Requested::Ended(EndingKind::CompleteUnverified, detail)
-        }
+    match granted(state, seen.proof.as_ref()?, is_last) {
+        Answer::Complete(detail) => Some(end(state, EndingKind::Complete, detail, seen.now)),
+        Answer::Unverified { detail, .. } => Some(end(state, unverified, detail, seen.now)),
         Answer::AskUser(refused) => {
-            Requested::AskUser(format!("{}; `/ralph accept` accepts it", refused.why))
+            let why = format!("{}; `/ralph accept` accepts it", refused.why);
+            Some(wait_for_person(state, why, seen.now))
         }
         Answer::Unfinished(why) => {
             state.refused = why;
             // A request that counts no turn must not pass a limit of time or cost.
-            if is_last { Requested::Nothing } else { Requested::Unfinished }
+            (!is_last).then(|| {
+                // Ralph's own work takes longer than one request; the model did its turn.
+                state.turn = Some(DrivenTurn::new(seen.prompt_id.clone(), seen.now));
+                StopVerdict::GoOn
+            })
         }
-        Answer::Refused(_) | Answer::NotMet => Requested::Nothing,
+        Answer::Refused(_) | Answer::NotMet => None,
     }
 }
 
