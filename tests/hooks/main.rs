@@ -20,7 +20,6 @@ mod in_place;
 mod interrupted;
 mod journal;
 mod left_running;
-mod long_plan;
 mod mods;
 mod notify;
 mod old_clients;

@@ -27,10 +27,7 @@ pub use proof::{
 pub use session::{
     Bound, Bounds, BuildRound, ClientProcess, DrivenTurn, Environment, Registration, Worker,
 };
-pub use tasks::{
-    KnownTasks, PlanFile, PlanFormat, PlannedTask, StateText, Task, TaskDigest, TaskList,
-    TaskSummary,
-};
+pub use tasks::{PlanFile, PlanFormat, PlannedTask, Task, TaskDigest, TaskList, TaskSummary};
 pub(crate) use words::words;
 pub use words::{
     Completion, DecidedBy, DecisionKind, EndingKind, EndingTone, Mode, PauseCause, Phase,
@@ -43,7 +40,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 
 /// The schema version that this code writes.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -344,18 +340,6 @@ impl LoopState {
     pub fn awaits_decision(&self) -> bool {
         let cause = self.pause.as_ref().map(|pause| &pause.cause);
         self.is_live() && self.ralplan().is_some_and(|plan| plan.phase.awaits_decision(cause))
-    }
-
-    /// Reads a document; `known` says what is known of its tasks.
-    ///
-    /// # Errors
-    /// If the document is no state.
-    pub fn of_text(
-        document: &Arc<Vec<u8>>,
-        known: impl FnOnce() -> Option<KnownTasks>,
-        now: Timestamp,
-    ) -> serde_json::Result<LoopState> {
-        tasks::of_text(document, known, now)
     }
 
     /// Completed and maximum iterations, for people: `3/25`.

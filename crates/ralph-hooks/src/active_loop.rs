@@ -5,7 +5,6 @@ use crate::{obeyed, tampered};
 use anyhow::{Error, Result, bail};
 use ralph_core::state::{LoopState, Phase, Registration};
 use ralph_core::text::secrets;
-use ralph_io::project::trusted_read::FileText;
 use ralph_io::store::journal::JournalEntry;
 use ralph_io::store::loop_file::{Loaded, LoopFile};
 use ralph_io::{client, process::ancestry, process::clock, store::lifecycle};
@@ -36,7 +35,7 @@ pub struct Bound {
     /// What was wrong with the state file, if the last good copy was used instead.
     pub warning: Option<String>,
     /// The bytes of the state file as read.
-    text: FileText,
+    text: Vec<u8>,
 }
 
 /// The event came from a process other than the client of the session's live loop.
@@ -89,7 +88,7 @@ impl Bound {
             let outcome = change(state);
             (state.clone(), outcome)
         })?;
-        let now = |state| Bound { file, state, warning, text: FileText::default() };
+        let now = |state| Bound { file, state, warning, text: Vec::new() };
         Ok(changed.map(|(state, outcome)| (now(state), outcome)))
     }
 }

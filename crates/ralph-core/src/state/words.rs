@@ -300,8 +300,10 @@ impl PauseCause {
 
 words! {
     /// The status of a task.
+    #[derive(Default)]
     TaskStatus {
         /// Not started.
+        #[default]
         Pending = "pending",
         /// Claimed by an owner.
         InProgress = "in_progress",

@@ -1,14 +1,12 @@
 //! Reads files that decide something, and only if no other user could have planted them.
 
-use crate::store::atomic::is_same;
 use anyhow::{Context, Result, bail};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{File, Metadata, Permissions};
 use std::io::{ErrorKind, Read};
-use std::ops::Range;
-use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 /// None of Ralph's documents comes near this size; a larger file is a mistake or an attack.
 const LARGEST: u64 = 64 << 20;
@@ -52,56 +50,12 @@ pub(crate) fn peek(path: &Path) -> Option<Vec<u8>> {
 /// # Errors
 /// Also if the path names another file by now. Only a file that has lost its name is overwritten,
 /// so a file that still has it was read whole.
-pub(crate) fn read_settled(path: &Path) -> Result<Option<FileText>> {
+pub(crate) fn read_settled(path: &Path) -> Result<Option<Vec<u8>>> {
     let Some((bytes, read)) = read_with(path, LARGEST)? else { return Ok(None) };
     if !keeps_its_name(path, &read) {
         return Err(anyhow::Error::new(Replaced { path: path.display().to_string() }));
     }
-    Ok(Some(FileText { bytes: Arc::new(bytes), version: Some(FileVersion::of(&read)) }))
-}
-
-/// The content of a file and its version. Empty if no file was read.
-#[derive(Debug, Clone, Default)]
-pub struct FileText {
-    pub bytes: Arc<Vec<u8>>,
-    version: Option<FileVersion>,
-}
-
-/// The version of a file. Each write changes it, unless the file system's clock has not advanced since
-/// the write before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct FileVersion {
-    file: (u64, u64),
-    changed: (i64, i64),
-}
-
-impl FileVersion {
-    fn of(about: &Metadata) -> FileVersion {
-        let changed = (about.ctime(), about.ctime_nsec());
-        FileVersion { file: (about.dev(), about.ino()), changed }
-    }
-}
-
-/// True if a file that [`read`] would read has this text. Does not read the `long` part again if the
-/// version is the same: each of our writers changes another part as well.
-pub(crate) fn holds(path: &Path, text: &FileText, long: Range<usize>) -> bool {
-    const PIECE: usize = 64 << 10;
-    let bytes = &text.bytes;
-    let Ok(Some(file)) = open(path) else { return false };
-    let Ok(about) = file.metadata() else { return false };
-    if about.len() != bytes.len() as u64 || check(path, &about, LARGEST).is_err() {
-        return false;
-    }
-    let is_version = text.version == Some(FileVersion::of(&about));
-    let long = if is_version { long } else { 0..0 };
-    let mut piece = vec![0; bytes.len().min(PIECE)];
-    [0..long.start, long.end..bytes.len()].into_iter().all(|part| {
-        let from = part.start;
-        bytes[part].chunks(PIECE).zip((from..).step_by(PIECE)).all(|(expected, at)| {
-            let piece = &mut piece[..expected.len()];
-            file.read_exact_at(piece, at as u64).is_ok() && is_same(piece, expected)
-        })
-    })
+    Ok(Some(bytes))
 }
 
 fn keeps_its_name(path: &Path, read: &Metadata) -> bool {
@@ -204,38 +158,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [path, spare] = ["state", "spare"].map(|name| folder.path().join(name));
         std::fs::write(&path, "old").unwrap();
-        assert_eq!(*read_settled(&path).unwrap().unwrap().bytes, b"old");
+        assert_eq!(read_settled(&path).unwrap().unwrap(), b"old");
         let (_, about) = read_with(&path, LARGEST).unwrap().unwrap();
         assert!(keeps_its_name(&path, &about));
         crate::store::atomic::write_and_exchange(&path, &spare, &[b"new"]).unwrap();
         assert!(!keeps_its_name(&path, &about));
-    }
-
-    #[test]
-    fn a_file_that_was_written_since_does_not_hold_what_was_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("state");
-        let old = [b"head".to_vec(), vec![b'a'; 200_000], b"tail".to_vec()].concat();
-        let long = 4..old.len() - 4;
-        std::fs::write(&path, &old).unwrap();
-        let text = read_settled(&path).unwrap().unwrap();
-        assert!(holds(&path, &text, long.clone()) && holds(&path, &text, 0..0));
-        for at in [0, 3, 4, 70_000, old.len() - 5, old.len() - 1] {
-            let mut new = old.clone();
-            new[at] = b'b';
-            // Another file, as our writers leave it, and the same file as an editor does.
-            std::fs::remove_file(&path).unwrap();
-            std::fs::write(&path, &new).unwrap();
-            assert!(!holds(&path, &text, long.clone()), "{at}");
-            std::fs::write(&path, &old).unwrap();
-            let again = read_settled(&path).unwrap().unwrap();
-            std::fs::write(&path, &new).unwrap();
-            let is_unread = long.contains(&at)
-                && again.version == read_settled(&path).unwrap().unwrap().version;
-            assert_eq!(holds(&path, &again, long.clone()), is_unread, "{at}");
-            assert!(!holds(&path, &again, 0..0), "{at}");
-        }
-        assert!(!holds(&path, &FileText::default(), 0..0), "nothing was read");
     }
 
     #[test]

@@ -4,7 +4,6 @@
 //! its place; a file of a newer Ralph is left alone.
 
 use crate::git;
-use crate::project::trusted_read::FileText;
 use crate::store::archive;
 use crate::store::home::Home;
 use crate::store::lock::{self, Lock};
@@ -12,12 +11,11 @@ use crate::store::second_place::SecondPlace;
 use crate::{process::clock, project::trusted_read, store::atomic, store::notice, store::watched};
 use anyhow::{Context, Result, anyhow, bail};
 use jiff::{SignedDuration, Timestamp};
-use ralph_core::state::{KnownTasks, LoopState, Phase, SCHEMA_VERSION, StateText};
+use ralph_core::state::{LoopState, Phase, SCHEMA_VERSION};
 use serde::Deserialize;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// The state file of a loop, by its path.
@@ -33,7 +31,7 @@ pub struct Loaded {
     /// What was wrong with the file, if the state is the last good copy.
     pub warning: Option<String>,
     /// The bytes of the file.
-    pub text: FileText,
+    pub text: Vec<u8>,
 }
 
 impl LoopFile {
@@ -128,23 +126,23 @@ impl LoopFile {
         };
         let (state, wrong) = copy;
         let warning = Some(format!("{wrong}; used the last good copy"));
-        Ok(Some(Loaded { state, warning, text: FileText::default() }))
+        Ok(Some(Loaded { state, warning, text: Vec::new() }))
     }
 
     /// False if something else than Ralph wrote this text.
-    fn is_ours(&self, text: &FileText) -> bool {
-        SecondPlace::of(&self.path).is_none_or(|place| place.accepts(&text.bytes))
+    fn is_ours(&self, text: &[u8]) -> bool {
+        SecondPlace::of(&self.path).is_none_or(|place| place.accepts(text))
     }
 
     /// The last good copy; the inner error says how it is broken.
     fn copy(&self) -> Result<Option<Result<LoopState, String>>> {
         let good = self.last_good();
         if let Some(bytes) = SecondPlace::of(&self.path).and_then(|place| place.copy())
-            && let Ok(Ok(state)) = self.parse(&Arc::new(bytes), &self.path)
+            && let Ok(Ok(state)) = self.parse(&bytes, &self.path)
         {
             return Ok(Some(Ok(state)));
         }
-        trusted_read::read(&good)?.map(|bytes| self.parse(&Arc::new(bytes), &good)).transpose()
+        trusted_read::read(&good)?.map(|bytes| self.parse(&bytes, &good)).transpose()
     }
 
     /// Locks the state against writing and archiving; `None` if it is gone, or was archived while
@@ -181,8 +179,8 @@ impl LoopFile {
     }
 
     /// Parses a state, or reads the last good copy if the bytes are broken.
-    fn understand(&self, text: FileText) -> Result<Loaded> {
-        let broken = match self.parse(&text.bytes, &self.path)? {
+    fn understand(&self, text: Vec<u8>) -> Result<Loaded> {
+        let broken = match self.parse(&text, &self.path)? {
             Ok(state) => return Ok(Loaded { state, warning: None, text }),
             Err(broken) => broken,
         };
@@ -197,8 +195,8 @@ impl LoopFile {
 
     /// Writes a new state file. The folder must exist.
     pub fn create(&self, state: &LoopState) -> Result<()> {
-        let text = render(&mut state.clone())?;
-        self.keep_apart(&[], &text, || atomic::write(&self.path, &text.parts().concat()))?;
+        let text = render(state)?;
+        self.keep_apart(&[], &text, || atomic::write(&self.path, &text))?;
         if state.is_running() {
             watched::renew(self, Path::new(&state.project_root));
         }
@@ -209,13 +207,13 @@ impl LoopFile {
     fn keep_apart(
         &self,
         old: &[u8],
-        text: &StateText,
+        text: &[u8],
         write: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         let Some(place) = SecondPlace::of(&self.path) else { return write() };
-        place.announce(old, &text.parts())?;
+        place.announce(old, &[text])?;
         write()?;
-        place.keep(&text.parts());
+        place.keep(&[text]);
         Ok(())
     }
 
@@ -249,11 +247,11 @@ impl LoopFile {
         change: impl FnOnce(&mut LoopState) -> T,
     ) -> Result<Option<T>> {
         let Some(lock) = self.hold(lock::DEADLINE)? else { return Ok(None) };
-        let loaded =
-            match trusted_read::holds(&self.path, &seen.text, seen.state.task_graph.place()) {
-                true => Some(seen),
-                false => self.look()?,
-            };
+        let now = trusted_read::read(&self.path).ok().flatten();
+        let loaded = match now.is_some_and(|now| atomic::is_same(&now, &seen.text)) {
+            true => Some(seen),
+            false => self.look()?,
+        };
         let Some(loaded) = loaded else { return Ok(None) };
         self.apply(loaded, change, &lock).map(Some)
     }
@@ -269,14 +267,14 @@ impl LoopFile {
         let outcome = change(&mut state);
         // Compared as text: cloning a large state for the comparison would cost more than the whole
         // hook.
-        let mut text = render(&mut state)?;
-        if !is_same(&text, &read.bytes) || warning.is_some() {
-            stamp(&mut text.before, state.updated_at, clock::now());
+        let mut text = render(&state)?;
+        if !atomic::is_same(&text, &read) || warning.is_some() {
+            stamp(&mut text, state.updated_at, clock::now());
             if !was_running && state.is_running() {
                 // Before: who reads that the loop is running compares with what it goes on with.
                 watched::renew(self, Path::new(&state.project_root));
             }
-            self.keep_apart(&read.bytes, &text, || match warning {
+            self.keep_apart(&read, &text, || match warning {
                 None => self.replace(&text, lock),
                 Some(_) => self.replace_broken(&text, lock),
             })?;
@@ -285,10 +283,6 @@ impl LoopFile {
             if state.phase == Phase::Paused {
                 notice::call_if_due(self, &state);
             }
-        }
-        if let Some(known) = state.task_graph.found_out() {
-            // Not worth a sync, nor an error.
-            let _ = atomic::overwrite(&self.of_tasks(), &[&serde_json::to_vec(&known)?]);
         }
         // The process ends soon, so freeing a large state piece by piece would be wasted work.
         std::mem::forget(state);
@@ -301,9 +295,9 @@ impl LoopFile {
     /// one step. So the state is the old one or the new one at every moment, and no file is created
     /// or deleted, which would cost more than the rest of a stop. Where names cannot be exchanged,
     /// the copy is a hard link and the state is replaced.
-    fn replace(&self, text: &StateText, _held: &Lock) -> Result<()> {
+    fn replace(&self, text: &[u8], _held: &Lock) -> Result<()> {
         let copy = self.last_good();
-        if atomic::write_and_exchange(&self.path, &copy, &text.parts())? {
+        if atomic::write_and_exchange(&self.path, &copy, &[text])? {
             return Ok(());
         }
         let spare = self.path.with_extension("json.last-good.new");
@@ -311,14 +305,14 @@ impl LoopFile {
         if std::fs::hard_link(&self.path, &spare).is_ok() {
             let _ = std::fs::rename(&spare, copy);
         }
-        atomic::write(&self.path, &text.parts().concat())
+        atomic::write(&self.path, text)
     }
 
     /// Renames the broken file and writes the state in its place. Until then the last good copy is
     /// all there is, so it is not touched.
-    fn replace_broken(&self, text: &StateText, _held: &Lock) -> Result<()> {
+    fn replace_broken(&self, text: &[u8], _held: &Lock) -> Result<()> {
         self.set_aside()?;
-        atomic::write(&self.path, &text.parts().concat())
+        atomic::write(&self.path, text)
     }
 
     /// Keeps whatever is at the state's path (a file, a link, a pipe, a folder) under another name.
@@ -337,18 +331,8 @@ impl LoopFile {
         }
     }
 
-    /// The file with what is known of a long list of tasks. It can be written again, so a file that is
-    /// wrong in any way counts as absent.
-    fn of_tasks(&self) -> PathBuf {
-        self.path.with_extension("json.tasks")
-    }
-
-    fn known_tasks(&self) -> Option<KnownTasks> {
-        serde_json::from_slice(&trusted_read::read(&self.of_tasks()).ok()??).ok()
-    }
-
     /// The inner error says how the text is broken; the outer one forbids touching the file.
-    fn parse(&self, bytes: &Arc<Vec<u8>>, path: &Path) -> Result<Result<LoopState, String>> {
+    fn parse(&self, bytes: &[u8], path: &Path) -> Result<Result<LoopState, String>> {
         #[derive(Deserialize)]
         struct SchemaVersion {
             schema_version: u64,
@@ -358,7 +342,7 @@ impl LoopFile {
         if bytes.trim_ascii_start().first() != Some(&b'{') {
             return Ok(Err(format!("the state file `{path}` is broken (it holds no JSON object)")));
         }
-        let state = LoopState::of_text(bytes, || self.known_tasks(), clock::now());
+        let state = serde_json::from_slice::<LoopState>(bytes);
         let version = match &state {
             Ok(state) => u64::from(state.schema_version),
             // A newer schema may have changed the type of a field that we know.
@@ -383,18 +367,10 @@ impl LoopFile {
     }
 }
 
-/// True if the rendered state has these bytes.
-fn is_same(text: &StateText, mut bytes: &[u8]) -> bool {
-    let is_next = |part: &[u8]| {
-        let (next, rest) = bytes.split_at_checked(part.len())?;
-        bytes = rest;
-        atomic::is_same(next, part).then_some(())
-    };
-    text.parts().into_iter().try_for_each(is_next).is_some() && bytes.is_empty()
-}
-
-fn render(state: &mut LoopState) -> Result<StateText> {
-    state.to_text().context("could not write the state as JSON")
+fn render(state: &LoopState) -> Result<Vec<u8>> {
+    let mut text = serde_json::to_vec_pretty(state).context("could not write the state as JSON")?;
+    text.push(b'\n');
+    Ok(text)
 }
 
 /// Replaces the modification time in a rendered state. The first such member is the state's own:

@@ -11,7 +11,6 @@ use clap_complete::engine::ArgValueCandidates;
 use jiff::SignedDuration;
 use ralph_core::modes::mode;
 use ralph_core::state::{LoopState, Phase};
-use ralph_io::project::trusted_read::FileText;
 use ralph_io::store::loop_file::{Loaded, LoopFile};
 use ralph_io::{project, store::lifecycle, store::notice};
 use std::path::Path;
@@ -58,7 +57,7 @@ pub(crate) struct FoundLoop {
     pub(crate) state: LoopState,
     /// The file's bytes at that time, or empty if they were not kept. With them, a following change
     /// need not read a large state again.
-    text: FileText,
+    text: Vec<u8>,
 }
 
 impl FoundLoop {
@@ -71,18 +70,18 @@ impl FoundLoop {
 
     /// A loop whose file content was not kept.
     pub(crate) fn seen(file: LoopFile, state: LoopState) -> FoundLoop {
-        FoundLoop { file, state, text: FileText::default() }
+        FoundLoop { file, state, text: Vec::new() }
     }
 
     fn at(file: LoopFile, loaded: Loaded) -> FoundLoop {
         // The file does not contain the last good copy.
-        let text = if loaded.warning.is_none() { loaded.text } else { FileText::default() };
+        let text = if loaded.warning.is_none() { loaded.text } else { Vec::new() };
         FoundLoop { file, state: loaded.state, text }
     }
 
     /// Changes the state in one step, as it is then.
     pub(crate) fn update<T>(self, change: impl FnOnce(&mut LoopState) -> T) -> Result<Option<T>> {
-        if self.text.bytes.is_empty() {
+        if self.text.is_empty() {
             return self.file.update(change);
         }
         let seen = Loaded { state: self.state, warning: None, text: self.text };
@@ -285,7 +284,7 @@ fn in_project(here: &Here, mut loaded: Loaded) -> Loaded {
     if loaded.state.project_root.is_empty() {
         loaded.state.project_root = here.root.to_string_lossy().into_owned();
         // The file's content no longer matches the state.
-        loaded.text = FileText::default();
+        loaded.text = Vec::new();
     }
     loaded
 }
