@@ -29,7 +29,7 @@ impl ProjectFixture {
         self
     }
 
-    /// Adds a file with a TOML or YAML document.
+    /// Adds a file with a TOML document.
     pub(crate) fn document(mut self, path: &str, document: Value) -> ProjectFixture {
         self.documents.insert(path.to_owned(), document);
         self.file(path, "(a document)")
@@ -104,7 +104,7 @@ impl Project for ProjectFixture {
     fn document(&self, path: &str, form: FileFormat) -> Option<Value> {
         match form {
             FileFormat::Json => jsonc::read(&self.text(path.as_ref())?),
-            FileFormat::Toml | FileFormat::Yaml => self.documents.get(path).cloned(),
+            FileFormat::Toml => self.documents.get(path).cloned(),
         }
     }
 

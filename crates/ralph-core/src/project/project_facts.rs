@@ -9,7 +9,6 @@ mod git;
 pub mod page;
 #[cfg(test)]
 mod tests;
-pub mod yaml;
 
 pub use git::STATUS;
 
@@ -41,8 +40,6 @@ pub enum FileFormat {
     /// JSON; comments and trailing commas are allowed.
     Json,
     Toml,
-    /// YAML, its first document. An alias is read as null.
-    Yaml,
 }
 
 /// A fact as it is shown: a heading, and lines below it.

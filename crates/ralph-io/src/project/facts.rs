@@ -7,7 +7,7 @@ use crate::project::confined;
 use crate::project::reader::{self, DiskReader};
 use ralph_core::project::check::jsonc;
 use ralph_core::project::project_facts::{
-    BUDGET, ContextSettings, Fact, FactKind, FileFormat, GIT, Project, STATUS, yaml,
+    BUDGET, ContextSettings, Fact, FactKind, FileFormat, GIT, Project, STATUS,
 };
 use ralph_core::project::reader::{Folder, ProjectReader};
 use ralph_core::text::globs::IgnoreRules;
@@ -159,7 +159,6 @@ pub(crate) fn document(text: &str, form: FileFormat) -> Option<Value> {
     match form {
         FileFormat::Json => jsonc::read(text),
         FileFormat::Toml => toml::from_str(text).ok(),
-        FileFormat::Yaml => yaml::read(text),
     }
 }
 
@@ -347,15 +346,10 @@ mod disk_tests {
         let world = World::new(&[
             ("a.json", "\u{feff}{\"a\": 1, /* c */}"),
             ("a.toml", "a = 1\n"),
-            ("a.yaml", "a: 1\n"),
             ("bad", "a: [1, {"),
         ]);
         let disk = world.disk("");
-        for (path, form) in [
-            ("a.json", FileFormat::Json),
-            ("a.toml", FileFormat::Toml),
-            ("a.yaml", FileFormat::Yaml),
-        ] {
+        for (path, form) in [("a.json", FileFormat::Json), ("a.toml", FileFormat::Toml)] {
             assert_eq!(disk.document(path, form), Some(json!({"a": 1})), "{path}");
             assert_eq!(disk.document("bad", form), None);
             assert_eq!(disk.document("none", form), None);
@@ -364,7 +358,6 @@ mod disk_tests {
         fs::write(world.path("deep"), &deep).unwrap();
         fs::write(world.path("deep.toml"), format!("a = {deep}")).unwrap();
         assert_eq!(disk.document("deep", FileFormat::Json), None);
-        assert_eq!(disk.document("deep", FileFormat::Yaml), None);
         assert_eq!(disk.document("deep.toml", FileFormat::Toml), None);
     }
 

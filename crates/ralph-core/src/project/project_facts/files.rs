@@ -152,10 +152,20 @@ fn dependencies(manifest: &Value, kind: &str, most: usize) -> Option<String> {
 /// The patterns of the workspace. npm, Yarn and Bun keep them in the manifest, Yarn also one level
 /// deeper.
 fn workspaces(project: &dyn Project, manifest: &Value) -> Option<String> {
-    let pnpm = project.document("pnpm-workspace.yaml", FileFormat::Yaml).unwrap_or_default();
+    let pnpm = project.text("pnpm-workspace.yaml".as_ref()).unwrap_or_default();
     let stated = &manifest["workspaces"];
-    let all = [&pnpm["packages"], stated, &stated["packages"]];
-    page::labelled("workspaces: ", all.into_iter().flat_map(texts), 8)
+    let all = pnpm_packages(&pnpm).chain([stated, &stated["packages"]].into_iter().flat_map(texts));
+    page::labelled("workspaces: ", all, 8)
+}
+
+/// The patterns below `packages:`, each on a line of its own, as in pnpm's own documents.
+fn pnpm_packages(text: &str) -> impl Iterator<Item = &str> {
+    let below = text.lines().skip_while(|line| line.trim_end() != "packages:").skip(1);
+    let code = below.map(|line| line.split(" #").next().unwrap_or_default().trim());
+    let items = code.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    items
+        .map_while(|item| item.strip_prefix("- "))
+        .map(|item| item.trim().trim_matches(['"', '\'']))
 }
 
 // `tsconfig.json`: the options that decide how code must be written, and where the output goes.

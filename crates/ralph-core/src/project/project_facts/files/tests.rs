@@ -123,11 +123,14 @@ mod node_tests {
             .tells(node, "package.json: \"a\", lock files of npm and yarn");
     }
 
+    const PNPM: &str =
+        "catalog:\n  a: 1\npackages:\n  # all\n  - 'apps/*'\n\n  - \"!apps/old\" # c\nx:\n  - y\n";
+
     #[test]
     fn workspaces_are_named_by_their_patterns() {
         ProjectFixture::new()
             .file("package.json", r#"{"workspaces": {"packages": ["libs/*"]}}"#)
-            .document("pnpm-workspace.yaml", json!({"packages": ["apps/*", "!apps/old"]}))
+            .file("pnpm-workspace.yaml", PNPM)
             .tells(node, "package.json\n  workspaces: \"apps/*\", \"!apps/old\", \"libs/*\"");
     }
 
@@ -139,7 +142,7 @@ mod node_tests {
         ProjectFixture::new().tells_nothing(node);
         ProjectFixture::new()
             .file("package.json", r#"{"name": "a", "workspaces": 3}"#)
-            .document("pnpm-workspace.yaml", json!([1]))
+            .file("pnpm-workspace.yaml", "- 1\n")
             .tells(node, "package.json: \"a\"");
     }
 
