@@ -5,7 +5,7 @@
 //! reader.
 
 use crate::project::safe_read;
-use std::ffi::OsString;
+use ralph_core::project::reader::{EntryKind, Folder, FolderEntry};
 use std::path::{Path, PathBuf};
 
 /// Nobody writes a larger file by hand.
@@ -13,22 +13,6 @@ const LARGEST: u64 = 1 << 20;
 
 /// The most entries read from a folder.
 const MOST_ENTRIES: usize = 10_000;
-
-#[derive(Debug, Clone, Default)]
-pub struct Listing {
-    /// Sorted by name.
-    pub entries: Vec<DirEntry>,
-    /// True if the folder has more entries.
-    pub is_cut: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DirEntry {
-    pub name: OsString,
-    /// True for a folder, false for a link to one.
-    pub is_folder: bool,
-    pub is_link: bool,
-}
 
 /// True if a regular file of this name is below the top.
 pub fn is_file(top: &Path, name: &str) -> bool {
@@ -49,28 +33,29 @@ pub fn text(top: &Path, path: &Path) -> Option<String> {
 }
 
 /// Lists a folder below the top, or returns `None` if it cannot be read.
-pub fn list(top: &Path, folder: &Path) -> Option<Listing> {
+pub fn list(top: &Path, folder: &Path) -> Option<Folder> {
     entries(&real(top, folder)?)
 }
 
 /// Lists any folder, or returns `None` if it cannot be read.
-pub(super) fn entries(folder: &Path) -> Option<Listing> {
-    let mut entries = Vec::new();
+pub(super) fn entries(folder: &Path) -> Option<Folder> {
+    let (mut entries, mut is_cut) = (Vec::new(), false);
     for entry in std::fs::read_dir(folder).ok()?.flatten() {
         if entries.len() == MOST_ENTRIES {
-            entries.sort_unstable();
-            return Some(Listing { entries, is_cut: true });
+            is_cut = true;
+            break;
         }
         // On most file systems the listing itself holds the type, so this needs no further call.
         let Ok(kind) = entry.file_type() else { continue };
-        entries.push(DirEntry {
-            name: entry.file_name(),
-            is_folder: kind.is_dir(),
-            is_link: kind.is_symlink(),
-        });
+        let kind = match (kind.is_dir(), kind.is_symlink()) {
+            (true, _) => EntryKind::Folder,
+            (false, true) => EntryKind::Link,
+            (false, false) => EntryKind::File,
+        };
+        entries.push(FolderEntry { name: entry.file_name().to_string_lossy().into_owned(), kind });
     }
-    entries.sort_unstable();
-    Some(Listing { entries, is_cut: false })
+    entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    Some(Folder { entries, is_cut })
 }
 
 /// Resolves a path. Returns `None` outside the top, and inside a `.git` folder, whose configuration
@@ -114,13 +99,9 @@ mod tests {
             list(&top, &top.join("folder")).is_none() && list(&top, &top.join("loop")).is_none()
         );
         let listing = list(&top, &top).unwrap();
-        let shown = |entry: &DirEntry| {
-            let name = entry.name.to_string_lossy().into_owned();
-            (name, entry.is_folder, entry.is_link)
-        };
-        let shown: Vec<_> = listing.entries.iter().map(shown).collect();
-        assert_eq!(shown[0], (".git".to_owned(), true, false));
-        assert_eq!(shown[2], ("folder".to_owned(), false, true));
+        let entry = |name: &str, kind| FolderEntry { name: name.to_owned(), kind };
+        assert_eq!(listing.entries[0], entry(".git", EntryKind::Folder));
+        assert_eq!(listing.entries[2], entry("folder", EntryKind::Link));
         assert!(!listing.is_cut);
     }
 

@@ -4,12 +4,12 @@
 use crate::git::repository::{self, Repository};
 use crate::process::Running;
 use crate::project::confined;
-use crate::project::reader::{self, DiskReader};
+use crate::project::reader::DiskReader;
 use ralph_core::project::check::jsonc;
 use ralph_core::project::project_facts::{
     BUDGET, ContextSettings, Fact, FactKind, FileFormat, GIT, Project, STATUS,
 };
-use ralph_core::project::reader::{Folder, ProjectReader};
+use ralph_core::project::reader::{EntryKind, Folder, ProjectReader};
 use ralph_core::text::globs::IgnoreRules;
 use serde_json::Value;
 use std::cell::{OnceCell, RefCell};
@@ -109,20 +109,16 @@ impl ProjectReader for Disk {
         if self.ignored.is_below_ignored(&place, self.root()) {
             return None;
         }
-        let listing = self.files.list(&place)?;
-        let is_cut = listing.is_cut;
+        let mut folder = self.files.folder(&place)?;
         let matchers = self.ignored.matchers_for(&place);
-        let mut entries = Vec::new();
-        for entry in listing.entries {
+        folder.entries.retain(|entry| {
+            let is_folder = entry.kind == EntryKind::Folder;
             // Some patterns take long to match, and a folder may have thousands of entries.
-            if Instant::now() >= self.deadline {
-                return None;
-            }
-            if entry.name != ".git" && !matchers.ignore(&place.join(&entry.name), entry.is_folder) {
-                entries.push(reader::entry(entry));
-            }
-        }
-        Some(Folder { entries, is_cut })
+            entry.name != ".git"
+                && Instant::now() < self.deadline
+                && !matchers.ignore(&place.join(&entry.name), is_folder)
+        });
+        (Instant::now() < self.deadline).then_some(folder)
     }
 
     fn exists(&self, path: &Path) -> bool {
@@ -297,7 +293,7 @@ mod gather_tests {
 #[allow(clippy::disallowed_methods)]
 mod disk_tests {
     use super::*;
-    use ralph_core::project::reader::{EntryKind, FolderEntry};
+    use ralph_core::project::reader::FolderEntry;
     use serde_json::json;
     use std::fs;
     use std::os::unix::fs::symlink;

@@ -1,8 +1,8 @@
 //! Reads a project on disk, for the rules about criteria, facts and checks.
 
-use super::confined::{self, DirEntry, Listing};
+use super::confined;
 use super::safe_read;
-use ralph_core::project::reader::{EntryKind, Folder, FolderEntry, ProjectReader};
+use ralph_core::project::reader::{Folder, ProjectReader};
 use std::path::{Path, PathBuf};
 
 /// Nobody writes a larger file by hand.
@@ -26,15 +26,6 @@ impl DiskReader {
     pub fn below(top: &Path, root: &Path) -> DiskReader {
         DiskReader { root: root.to_owned(), top: Some(top.to_owned()) }
     }
-
-    /// Lists a folder, with names as bytes.
-    pub fn list(&self, path: &Path) -> Option<Listing> {
-        let path = self.root.join(path);
-        match &self.top {
-            Some(top) => confined::list(top, &path),
-            None => confined::entries(&path),
-        }
-    }
 }
 
 impl ProjectReader for DiskReader {
@@ -51,24 +42,16 @@ impl ProjectReader for DiskReader {
     }
 
     fn folder(&self, path: &Path) -> Option<Folder> {
-        let listing = self.list(path)?;
-        let entries = listing.entries.into_iter().map(entry).collect();
-        Some(Folder { entries, is_cut: listing.is_cut })
+        let path = self.root.join(path);
+        match &self.top {
+            Some(top) => confined::list(top, &path),
+            None => confined::entries(&path),
+        }
     }
 
     fn exists(&self, path: &Path) -> bool {
         self.root.join(path).exists()
     }
-}
-
-/// Converts an entry to the type that the rules use.
-pub fn entry(entry: DirEntry) -> FolderEntry {
-    let kind = match (entry.is_folder, entry.is_link) {
-        (true, _) => EntryKind::Folder,
-        (false, true) => EntryKind::Link,
-        (false, false) => EntryKind::File,
-    };
-    FolderEntry { name: entry.name.to_string_lossy().into_owned(), kind }
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use ralph_core::modes::orchestration::files::SESSIONS;
 use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::snapshot::Snapshot;
 use ralph_core::modes::orchestration::which::{self, Meant};
+use ralph_core::project::reader::EntryKind;
 use ralph_core::text::hex::sha256;
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
@@ -66,8 +67,8 @@ impl OrchestrationStore {
     /// Their names, oldest first.
     pub fn list(&self) -> Vec<OrchestrationId> {
         let listing = confined::list(&self.top, &self.top.join(SESSIONS)).unwrap_or_default();
-        let folders = listing.entries.iter().filter(|entry| entry.is_folder);
-        folders.filter_map(|entry| OrchestrationId::parse(entry.name.to_str()?).ok()).collect()
+        let folders = listing.entries.iter().filter(|entry| entry.kind == EntryKind::Folder);
+        folders.filter_map(|entry| OrchestrationId::parse(&entry.name).ok()).collect()
     }
 
     /// The orchestration that a command without a name refers to.

@@ -58,7 +58,7 @@ pub(crate) fn lenses_of(root: &Path) -> Vec<ReviewLens> {
     let Ok(root) = root.canonicalize() else { return Vec::new() };
     let folder = root.join(LENSES);
     let Some(listing) = confined::list(&root, &folder) else { return Vec::new() };
-    let names = listing.entries.iter().filter_map(|entry| entry.name.to_str());
+    let names = listing.entries.iter().map(|entry| entry.name.as_str());
     let names = names.filter_map(|name| Some((name, name.strip_suffix(".md")?)));
     let lens = |(file, name): (&str, &str)| {
         let text = confined::text(&root, &folder.join(file))?;

@@ -10,6 +10,7 @@ use ralph_core::modes::orchestration::files::{OrchestrationFile, SESSIONS};
 use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::signal::UnheardSignal;
 use ralph_core::modes::orchestration::snapshot::Snapshot;
+use ralph_core::project::reader::EntryKind;
 use std::path::Path;
 
 /// The most files of an orchestration; agents write a few for each task.
@@ -82,13 +83,13 @@ fn list(top: &Path, folder: &Path, below: &str, deep: usize, seen: &mut Snapshot
     let Some(listing) = confined::list(top, folder) else { return Ok(()) };
     for entry in listing.entries {
         // A name that is not UTF-8 is unknown to the layout; a hidden file is still being written.
-        let Some(name) = entry.name.to_str().filter(|name| !name.starts_with('.')) else {
+        if entry.name.starts_with('.') || entry.name.contains('\u{fffd}') {
             continue;
-        };
-        let path = format!("{below}{name}");
-        if entry.is_folder {
+        }
+        let path = format!("{below}{}", entry.name);
+        if entry.kind == EntryKind::Folder {
             if deep > 0 {
-                list(top, &folder.join(name), &format!("{path}/"), deep - 1, seen)?;
+                list(top, &folder.join(entry.name), &format!("{path}/"), deep - 1, seen)?;
             }
         } else {
             seen.files.insert(path, None);
