@@ -46,9 +46,29 @@ fn text<'a>(of: &'a Value, name: &str) -> &'a str {
     of[name].as_str().unwrap_or_default()
 }
 
+/// A list; empty if it is not one.
+fn rows(list: &Value) -> &[Value] {
+    list.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
 /// A list member; empty if it is not a list.
 fn items<'a>(of: &'a Value, name: &str) -> &'a [Value] {
-    of[name].as_array().map(Vec::as_slice).unwrap_or_default()
+    rows(&of[name])
+}
+
+/// True for a list of objects with this member.
+fn is_list_of(value: &Value, is_member: impl Fn(&Value) -> bool) -> bool {
+    value.as_array().is_some_and(|rows| rows.iter().all(is_member))
+}
+
+/// What the report in a tool's output says; why the tool did not run, if there is none.
+fn of_report(
+    printed: &Printed<'_>,
+    fits: fn(&Value) -> bool,
+    read: impl FnOnce(&Value) -> ParsedOutput,
+) -> ParsedOutput {
+    let none = || ParsedOutput::DidNotRun(failure::why(printed));
+    document(printed.stdout, fits).map_or_else(none, |report| read(&report))
 }
 
 /// A member that is a line or a column, from 1.
@@ -59,8 +79,7 @@ fn position(of: &Value, name: &str) -> Option<u32> {
 /// The file system path of a `file:` URI.
 pub(super) fn path_of(uri: &str) -> String {
     let path = uri.strip_prefix("file://localhost").or_else(|| uri.strip_prefix("file://"));
-    let Some(path) = path else { return decoded(uri) };
-    decoded(path)
+    decoded(path.unwrap_or(uri))
 }
 
 /// Decodes `%20` to a blank. Invalid escapes stay, and if the result is not UTF-8 the whole text
@@ -84,35 +103,25 @@ fn decoded(text: &str) -> String {
 // Without a configuration, or with a broken one, ESLint prints no JSON and exits with 2.
 
 pub(super) fn eslint(printed: &Printed<'_>) -> ParsedOutput {
-    let Some(report) = document(printed.stdout, is_eslints) else {
-        return ParsedOutput::DidNotRun(failure::why(printed));
-    };
-    let files = report.as_array().map(Vec::as_slice).unwrap_or_default();
-    let is_ignored = files.iter().flat_map(|file| items(file, "messages")).any(is_about_ignoring);
-    let findings: Vec<Finding> =
-        files.iter().flat_map(|file| of_linted_file(file, printed)).collect();
-    // With `--max-warnings 0` the notice itself fails the run, but the file was still not checked.
-    match findings.is_empty() && is_ignored {
-        true => ParsedOutput::Found(findings),
-        false => found(findings, printed),
-    }
-}
-
-fn is_eslints(value: &Value) -> bool {
-    value.as_array().is_some_and(|files| files.iter().all(|file| file["messages"].is_array()))
-}
-
-fn of_linted_file<'a>(
-    file: &'a Value,
-    printed: &'a Printed<'_>,
-) -> impl Iterator<Item = Finding> + 'a {
-    let messages = items(file, "messages").iter().filter(|message| !is_about_ignoring(message));
-    messages.map(move |message| Finding {
-        file: text(file, "filePath").to_owned(),
-        line: position(message, "line"),
-        column: position(message, "column"),
-        is_error: message["severity"] == 2,
-        ..printed.finding(eslint_rule(message), text(message, "message"))
+    let is_report = |value: &Value| is_list_of(value, |file| file["messages"].is_array());
+    of_report(printed, is_report, |files| {
+        let messages = |file| items(file, "messages").iter().map(move |message| (file, message));
+        let (ignored, said): (Vec<_>, Vec<_>) = rows(files)
+            .iter()
+            .flat_map(messages)
+            .partition(|(_, message)| is_about_ignoring(message));
+        let finding = |(file, message): (&Value, &Value)| Finding {
+            file: text(file, "filePath").to_owned(),
+            line: position(message, "line"),
+            column: position(message, "column"),
+            is_error: message["severity"] == 2,
+            ..printed.finding(eslint_rule(message), text(message, "message"))
+        };
+        // With `--max-warnings 0` the notice itself fails the run, but the file was still not checked.
+        match said.is_empty() && !ignored.is_empty() {
+            true => ParsedOutput::Found(Vec::new()),
+            false => found(said.into_iter().map(finding).collect(), printed),
+        }
     })
 }
 
@@ -131,28 +140,19 @@ fn is_about_ignoring(message: &Value) -> bool {
 // `ruff check --output-format json`.
 
 pub(super) fn ruff(printed: &Printed<'_>) -> ParsedOutput {
-    let Some(report) = document(printed.stdout, is_ruffs) else {
-        return ParsedOutput::DidNotRun(failure::why(printed));
-    };
-    let rows = report.as_array().map(Vec::as_slice).unwrap_or_default();
-    found(rows.iter().map(|row| ruff_finding(row, printed)).collect(), printed)
-}
-
-fn is_ruffs(value: &Value) -> bool {
-    value.as_array().is_some_and(|rows| rows.iter().all(|row| row["filename"].is_string()))
-}
-
-fn ruff_finding(row: &Value, printed: &Printed<'_>) -> Finding {
-    // Before 0.12, a syntax error had no code.
-    let rule = row["code"].as_str().unwrap_or("invalid-syntax");
-    Finding {
+    let is_report = |value: &Value| is_list_of(value, |row| row["filename"].is_string());
+    let finding = |row: &Value| Finding {
         file: text(row, "filename").to_owned(),
         line: position(&row["location"], "row"),
         column: position(&row["location"], "column"),
         // Older versions have no severities; they print errors only.
         is_error: !matches!(text(row, "severity"), "warning" | "info"),
-        ..printed.finding(rule, text(row, "message"))
-    }
+        // Before 0.12, a syntax error had no code.
+        ..printed.finding(row["code"].as_str().unwrap_or("invalid-syntax"), text(row, "message"))
+    };
+    of_report(printed, is_report, |report| {
+        found(rows(report).iter().map(finding).collect(), printed)
+    })
 }
 
 // `pyright --outputjson`.
@@ -160,30 +160,25 @@ fn ruff_finding(row: &Value, printed: &Printed<'_>) -> Finding {
 // Its positions count from 0.
 
 pub(super) fn pyright(printed: &Printed<'_>) -> ParsedOutput {
-    let is_report = |value: &Value| value["generalDiagnostics"].is_array();
-    let Some(report) = document(printed.stdout, is_report) else {
-        return ParsedOutput::DidNotRun(failure::why(printed));
-    };
-    let rows = items(&report, "generalDiagnostics");
-    if rows.is_empty() && report["summary"]["filesAnalyzed"] == 0 {
-        return ParsedOutput::DidNotRun("its configuration leaves the file out".to_owned());
-    }
-    found(rows.iter().map(|row| pyright_finding(row, printed)).collect(), printed)
-}
-
-fn pyright_finding(row: &Value, printed: &Printed<'_>) -> Finding {
-    let start = &row["range"]["start"];
-    Finding {
+    let from_0 = |number: &Value| u32::try_from(number.as_u64()?).ok()?.checked_add(1);
+    let finding = |row: &Value| Finding {
         file: text(row, "file").to_owned(),
-        line: from_0(&start["line"]),
-        column: from_0(&start["character"]),
+        line: from_0(&row["range"]["start"]["line"]),
+        column: from_0(&row["range"]["start"]["character"]),
         is_error: row["severity"] == "error",
         ..printed.finding(text(row, "rule"), text(row, "message"))
-    }
-}
-
-fn from_0(number: &Value) -> Option<u32> {
-    number.as_u64().and_then(|number| u32::try_from(number).ok()?.checked_add(1))
+    };
+    of_report(
+        printed,
+        |value| value["generalDiagnostics"].is_array(),
+        |report| {
+            let rows = items(report, "generalDiagnostics");
+            if rows.is_empty() && report["summary"]["filesAnalyzed"] == 0 {
+                return ParsedOutput::DidNotRun("its configuration leaves the file out".to_owned());
+            }
+            found(rows.iter().map(finding).collect(), printed)
+        },
+    )
 }
 
 // SARIF 2.1.0.
@@ -250,24 +245,18 @@ fn failed_run(run: &Value) -> Option<String> {
 // For a file that it cannot open, ShellCheck also prints a valid empty report, and exits with 2.
 
 pub(super) fn shellcheck(printed: &Printed<'_>) -> ParsedOutput {
-    let is_report = |value: &Value| value["comments"].is_array();
-    match document(printed.stdout, is_report) {
-        Some(report) => {
-            let comments = items(&report, "comments").iter();
-            found(comments.map(|comment| shellcheck_finding(comment, printed)).collect(), printed)
-        }
-        None => ParsedOutput::DidNotRun(failure::why(printed)),
-    }
-}
-
-fn shellcheck_finding(comment: &Value, printed: &Printed<'_>) -> Finding {
-    Finding {
+    let finding = |comment: &Value| Finding {
         file: text(comment, "file").to_owned(),
         line: position(comment, "line"),
         column: position(comment, "column"),
         is_error: comment["level"] == "error",
         ..printed.finding(&format!("SC{}", comment["code"]), text(comment, "message"))
-    }
+    };
+    of_report(
+        printed,
+        |value| value["comments"].is_array(),
+        |report| found(items(report, "comments").iter().map(finding).collect(), printed),
+    )
 }
 
 // `supabase db lint`: the problems in the functions of a database.
@@ -279,19 +268,15 @@ fn shellcheck_finding(comment: &Value, printed: &Printed<'_>) -> Finding {
 const LOOKED: &[&str] = &["no schema errors found", "linting schema"];
 
 pub(super) fn supabase(printed: &Printed<'_>) -> ParsedOutput {
-    let Some(report) = document(printed.stdout, is_supabases) else {
+    let is_report = |value: &Value| is_list_of(value, |one| one["issues"].is_array());
+    let Some(report) = document(printed.stdout, is_report) else {
         let is_clean = printed.code == Some(0) && failure::line_with(printed, LOOKED).is_some();
         return match is_clean {
             true => ParsedOutput::Found(Vec::new()),
             false => ParsedOutput::DidNotRun(failure::why(printed)),
         };
     };
-    let functions = report.as_array().map(Vec::as_slice).unwrap_or_default();
-    found(functions.iter().flat_map(|function| of_function(function, printed)).collect(), printed)
-}
-
-fn is_supabases(value: &Value) -> bool {
-    value.as_array().is_some_and(|functions| functions.iter().all(|one| one["issues"].is_array()))
+    found(rows(&report).iter().flat_map(|one| of_function(one, printed)).collect(), printed)
 }
 
 fn of_function<'a>(of: &'a Value, printed: &'a Printed<'_>) -> impl Iterator<Item = Finding> + 'a {
