@@ -13,13 +13,15 @@ use std::path::Path;
 // Tools that take only the file's name: one row each.
 
 /// A tool, and how it is called.
+#[derive(Clone, Copy)]
 struct SimpleTool {
     name: &'static str,
     /// File name patterns.
     files: &'static [&'static str],
     kind: CheckKind,
-    /// The program under one or several names, and the arguments before the file's name.
-    programs: &'static [&'static str],
+    /// Other names of the program.
+    other_names: &'static [&'static str],
+    /// The arguments before the file's name.
     arguments: &'static [&'static str],
     form: OutputFormat,
     config: ConfigFiles,
@@ -29,19 +31,54 @@ struct SimpleTool {
     remedy: &'static str,
 }
 
-const DOCKERFILES: &[&str] = &["Dockerfile", "Dockerfile.*", "*.dockerfile", "Containerfile"];
+impl SimpleTool {
+    /// A tool that prints lines with places.
+    const fn look(name: &'static str, files: Names, arguments: Names) -> SimpleTool {
+        SimpleTool {
+            name,
+            files,
+            kind: Look,
+            other_names: &[],
+            arguments,
+            form: OutputFormat::Plain,
+            config: ConfigFiles::files(&[]),
+            installed: None,
+            remedy: "",
+        }
+    }
+
+    /// A tool that rewrites the file.
+    const fn fix(name: &'static str, files: Names, arguments: Names) -> SimpleTool {
+        let looks = SimpleTool::look(name, files, arguments);
+        SimpleTool { kind: Fix, form: OutputFormat::Whole, ..looks }
+    }
+
+    /// It runs where one of these files configures it.
+    const fn configured(self, files: Names, remedy: &'static str) -> SimpleTool {
+        SimpleTool { config: ConfigFiles::files(files), remedy, ..self }
+    }
+
+    /// It runs where it is installed, for this reason.
+    const fn installed(self, why: &'static str) -> SimpleTool {
+        SimpleTool { installed: Some(why), ..self }
+    }
+
+    /// Its output has this form.
+    const fn prints(self, form: OutputFormat) -> SimpleTool {
+        SimpleTool { form, ..self }
+    }
+}
+
+type Names = &'static [&'static str];
+
+const DOCKERFILES: Names = &["Dockerfile", "Dockerfile.*", "*.dockerfile", "Containerfile"];
+const PHP: Names = &["*.php"];
+const LUA: Names = &["*.lua"];
 const COMPOSER: &str = "run `composer install`";
-const NO_CONFIG: ConfigFiles = ConfigFiles::files(&[]);
 
 /// Fixers of the same file run in this order.
 const TOOLS: &[SimpleTool] = &[
     SimpleTool {
-        name: "sqlfluff",
-        files: &["*.sql"],
-        kind: Look,
-        programs: &["sqlfluff"],
-        arguments: &["lint", "--disable-progress-bar", "--format", "sarif"],
-        form: OutputFormat::Sarif,
         config: ConfigFiles {
             files: &[".sqlfluff"],
             tables: &[
@@ -51,124 +88,61 @@ const TOOLS: &[SimpleTool] = &[
                 ("pep8.ini", "sqlfluff"),
             ],
         },
-        installed: None,
-        remedy: "run `pip install sqlfluff`",
-    },
-    SimpleTool {
-        name: "pint",
-        files: &["*.php"],
-        kind: Fix,
-        programs: &["pint"],
-        arguments: &["--quiet"],
-        form: OutputFormat::Whole,
-        config: ConfigFiles::files(&["pint.json"]),
-        installed: None,
-        remedy: COMPOSER,
-    },
-    SimpleTool {
-        name: "php-cs-fixer",
-        files: &["*.php"],
-        kind: Fix,
-        programs: &["php-cs-fixer"],
-        // Without `--path-mode=intersection` it rewrites a file that is named although the project
-        // excludes it.
-        arguments: &["fix", "--quiet", "--path-mode=intersection", "--using-cache=no"],
-        form: OutputFormat::Whole,
-        config: ConfigFiles::files(&[".php-cs-fixer.php", ".php-cs-fixer.dist.php"]),
-        installed: None,
-        remedy: COMPOSER,
-    },
-    SimpleTool {
-        name: "php",
-        files: &["*.php"],
-        kind: Look,
-        programs: &["php"],
-        // `-n` ignores `php.ini`, which may enable a debugger that waits; the other options print
-        // each error once.
-        arguments: &["-n", "-d", "display_errors=stderr", "-d", "log_errors=0", "-l"],
-        form: OutputFormat::Plain,
-        config: NO_CONFIG,
-        installed: Some("it is PHP"),
-        remedy: "",
-    },
-    SimpleTool {
-        name: "phpstan",
-        files: &["*.php"],
-        kind: Look,
-        programs: &["phpstan"],
-        arguments: &["analyse", "--error-format=raw", "--no-progress", "--no-interaction"],
-        form: OutputFormat::Plain,
-        config: ConfigFiles::files(&["phpstan.neon", "phpstan.neon.dist", "phpstan.dist.neon"]),
-        installed: None,
-        remedy: COMPOSER,
-    },
-    SimpleTool {
-        name: "stylua",
-        files: &["*.lua"],
-        kind: Fix,
-        programs: &["stylua"],
-        arguments: &["--respect-ignores"],
-        form: OutputFormat::Whole,
-        config: ConfigFiles::files(&["stylua.toml", ".stylua.toml"]),
-        installed: None,
-        remedy: "see https://github.com/JohnnyMorganz/StyLua",
-    },
-    SimpleTool {
-        name: "luac",
-        files: &["*.lua"],
-        kind: Look,
-        programs: &["luac", "luac5.4", "luac5.3", "luac5.2", "luac5.1"],
-        arguments: &["-p"],
-        form: OutputFormat::Plain,
-        config: NO_CONFIG,
-        installed: Some("it is Lua"),
-        remedy: "",
-    },
-    SimpleTool {
-        name: "luacheck",
-        files: &["*.lua"],
-        kind: Look,
-        programs: &["luacheck"],
-        arguments: &["--formatter", "plain", "--codes"],
-        form: OutputFormat::Plain,
-        config: ConfigFiles::files(&[".luacheckrc"]),
-        installed: None,
-        remedy: "run `luarocks install luacheck`",
-    },
-    SimpleTool {
-        name: "nix-instantiate",
-        files: &["*.nix"],
-        kind: Look,
-        programs: &["nix-instantiate"],
-        // On success it prints the whole expression, so only the output of a failure is used.
-        arguments: &["--parse"],
-        form: OutputFormat::Whole,
-        config: NO_CONFIG,
-        installed: Some("it is Nix"),
-        remedy: "",
-    },
-    SimpleTool {
-        name: "hadolint",
-        files: DOCKERFILES,
-        kind: Look,
-        programs: &["hadolint"],
-        arguments: &["--format", "sarif"],
         form: OutputFormat::Sarif,
-        config: ConfigFiles::files(&[".hadolint.yaml", ".hadolint.yml"]),
-        installed: Some("it is a Dockerfile"),
-        remedy: "see https://github.com/hadolint/hadolint",
+        remedy: "run `pip install sqlfluff`",
+        ..SimpleTool::look(
+            "sqlfluff",
+            &["*.sql"],
+            &["lint", "--disable-progress-bar", "--format", "sarif"],
+        )
     },
+    SimpleTool::fix("pint", PHP, &["--quiet"]).configured(&["pint.json"], COMPOSER),
+    // Without `--path-mode=intersection` it rewrites a file that is named although the project
+    // excludes it.
+    SimpleTool::fix(
+        "php-cs-fixer",
+        PHP,
+        &["fix", "--quiet", "--path-mode=intersection", "--using-cache=no"],
+    )
+    .configured(&[".php-cs-fixer.php", ".php-cs-fixer.dist.php"], COMPOSER),
+    // `-n` ignores `php.ini`, which may enable a debugger that waits; the other options print each
+    // error once.
+    SimpleTool::look(
+        "php",
+        PHP,
+        &["-n", "-d", "display_errors=stderr", "-d", "log_errors=0", "-l"],
+    )
+    .installed("it is PHP"),
+    SimpleTool::look(
+        "phpstan",
+        PHP,
+        &["analyse", "--error-format=raw", "--no-progress", "--no-interaction"],
+    )
+    .configured(&["phpstan.neon", "phpstan.neon.dist", "phpstan.dist.neon"], COMPOSER),
+    SimpleTool::fix("stylua", LUA, &["--respect-ignores"]).configured(
+        &["stylua.toml", ".stylua.toml"],
+        "see https://github.com/JohnnyMorganz/StyLua",
+    ),
     SimpleTool {
-        name: "taplo",
-        files: &["*.toml"],
-        kind: Fix,
-        programs: &["taplo"],
-        arguments: &["format"],
-        form: OutputFormat::Whole,
-        config: ConfigFiles::files(&["taplo.toml", ".taplo.toml"]),
-        installed: None,
-        remedy: "see https://taplo.tamasfe.dev",
+        other_names: &["luac5.4", "luac5.3", "luac5.2", "luac5.1"],
+        ..SimpleTool::look("luac", LUA, &["-p"]).installed("it is Lua")
     },
+    SimpleTool::look("luacheck", LUA, &["--formatter", "plain", "--codes"])
+        .configured(&[".luacheckrc"], "run `luarocks install luacheck`"),
+    // On success it prints the whole expression, so only the output of a failure is used.
+    SimpleTool::look("nix-instantiate", &["*.nix"], &["--parse"])
+        .prints(OutputFormat::Whole)
+        .installed("it is Nix"),
+    SimpleTool::look("hadolint", DOCKERFILES, &["--format", "sarif"])
+        .prints(OutputFormat::Sarif)
+        .configured(
+            &[".hadolint.yaml", ".hadolint.yml"],
+            "see https://github.com/hadolint/hadolint",
+        )
+        .installed("it is a Dockerfile"),
+    SimpleTool::fix("taplo", &["*.toml"], &["format"])
+        .configured(&["taplo.toml", ".taplo.toml"], "see https://taplo.tamasfe.dev"),
+    SimpleTool::look("ruby", &["*.rb"], &["--disable=gems", "-c"]).installed("it is Ruby"),
 ];
 
 pub(super) fn simple(around: &dyn Around, wanted: &mut CheckBuilder) {
@@ -177,8 +151,8 @@ pub(super) fn simple(around: &dyn Around, wanted: &mut CheckBuilder) {
     let is_for =
         |tool: &&SimpleTool| matches_any(tool.files, name) && !name.ends_with(".dockerignore");
     for tool in TOOLS.iter().filter(is_for) {
-        let is_there = |name: &&&str| around.tool(name).is_some();
-        let program = tool.programs.iter().find(is_there).unwrap_or(&tool.programs[0]);
+        let mut names = std::iter::once(&tool.name).chain(tool.other_names);
+        let program = names.find(|name| around.tool(name).is_some()).unwrap_or(&tool.name);
         let named = (*program, tool.remedy);
         let found = match tool.installed {
             None => configured(around, tool.config, named, wanted),
@@ -238,7 +212,7 @@ fn golangci(around: &dyn Around, folder: &Path, wanted: &mut CheckBuilder) {
         .whole(folder);
 }
 
-// Ruby: its own parser, and RuboCop if the project uses it.
+// Ruby: RuboCop if the project uses it. Its own parser is a row above.
 
 const RUBOCOP: ConfigFiles = ConfigFiles::files(&[".rubocop.yml"]);
 const BUNDLE: &str = "run `bundle install`";
@@ -246,10 +220,6 @@ const BUNDLE: &str = "run `bundle install`";
 pub(super) fn ruby(around: &dyn Around, wanted: &mut CheckBuilder) {
     if let Some(rubocop) = rubocop(around, wanted) {
         fix_and_look(around, &rubocop, wanted);
-    }
-    if let Some(ruby) = around.tool("ruby") {
-        let program = ruby.with(&["--disable=gems", "-c", &text_of(around.file())]);
-        wanted.add(Look, "ruby", program, OutputFormat::Plain).because("it is Ruby");
     }
 }
 
