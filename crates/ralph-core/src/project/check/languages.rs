@@ -220,29 +220,21 @@ impl ConfigFiles {
     }
 }
 
-/// The tool, if the project configures it. A tool that is not installed is recorded as lacking.
+/// The tool, if the project configures it or, for the reason given, if it is installed. One that is
+/// configured and not installed is recorded as lacking.
 fn configured(
     around: &dyn Around,
     places: ConfigFiles,
-    (name, remedy): (&str, &str),
+    name: &str,
+    remedy: &str,
+    installed: Option<&str>,
     wanted: &mut CheckBuilder,
 ) -> Option<Configured> {
-    wanted.configured(around, name, &nearest(around, places)?, remedy)
-}
-
-/// The tool, if the project configures it or, for the reason given, if it is installed.
-fn configured_or_there(
-    around: &dyn Around,
-    places: ConfigFiles,
-    named: (&str, &str),
-    why: &str,
-    wanted: &mut CheckBuilder,
-) -> Option<Configured> {
-    if nearest(around, places).is_some() {
-        return configured(around, places, named, wanted);
+    if let Some(by) = nearest(around, places) {
+        return wanted.configured(around, name, &by, remedy);
     }
-    let folder = folder_of(around.file()).to_path_buf();
-    Some(Configured { tool: around.tool(named.0)?, folder, why: why.to_owned() })
+    let (why, folder) = (installed?.to_owned(), folder_of(around.file()).to_path_buf());
+    Some(Configured { tool: around.tool(name)?, folder, why })
 }
 
 /// The nearest configuration of the tool, from the file's folder up to the root.

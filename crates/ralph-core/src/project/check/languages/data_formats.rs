@@ -5,8 +5,7 @@ use super::super::parsers::OutputFormat;
 use super::super::workspace::Around;
 use super::super::{CheckMethod, Parser};
 use super::{
-    CheckBuilder, ConfigFiles, configured, configured_or_there, folder_of, matches_any, name_of,
-    text_of, upward,
+    CheckBuilder, ConfigFiles, configured, folder_of, matches_any, name_of, text_of, upward,
 };
 use std::path::Path;
 
@@ -112,8 +111,9 @@ pub(super) fn yaml(around: &dyn Around, wanted: &mut CheckBuilder) {
 /// The file is named relative to the configuration's folder, because `ignore` patterns are relative
 /// to it.
 fn lint(around: &dyn Around, wanted: &mut CheckBuilder) {
-    let named = ("yamllint", "run `pip install yamllint`");
-    let Some(yamllint) = configured(around, YAMLLINT, named, wanted) else { return };
+    let remedy = "run `pip install yamllint`";
+    let found = configured(around, YAMLLINT, "yamllint", remedy, None, wanted);
+    let Some(yamllint) = found else { return };
     let file = text_of(around.file().strip_prefix(&yamllint.folder).unwrap_or(around.file()));
     let arguments = ["--format", "parsable", &file];
     wanted.run(Look, "yamllint", &yamllint, &arguments, OutputFormat::Plain);
@@ -124,9 +124,10 @@ fn lint_workflow(around: &dyn Around, wanted: &mut CheckBuilder) {
     if !workflows.ends_with(".github/workflows") {
         return;
     }
-    let named = ("actionlint", "see https://github.com/rhysd/actionlint");
-    let why = "it is a GitHub workflow";
-    if let Some(actionlint) = configured_or_there(around, ACTIONLINT, named, why, wanted) {
+    let (remedy, why) =
+        ("see https://github.com/rhysd/actionlint", Some("it is a GitHub workflow"));
+    let found = configured(around, ACTIONLINT, "actionlint", remedy, why, wanted);
+    if let Some(actionlint) = found {
         let arguments = ["-no-color", "-oneline", &text_of(around.file())];
         wanted
             .run(Look, "actionlint", &actionlint, &arguments, OutputFormat::Plain)

@@ -5,24 +5,25 @@ use super::super::parsers::OutputFormat;
 use super::super::workspace::Around;
 use super::super::{CheckKind, CheckMethod};
 use super::{
-    CheckBuilder, ConfigFiles, Configured, configured, configured_or_there, folder_of, has_table,
-    matches_any, name_of, said, text_of, upward,
+    CheckBuilder, ConfigFiles, Configured, configured, folder_of, has_table, matches_any, name_of,
+    said, text_of, upward,
 };
 use std::path::Path;
 
 // Tools that take only the file's name: one row each.
 
+type Names = &'static [&'static str];
+
 /// A tool, and how it is called.
-#[derive(Clone, Copy)]
 struct SimpleTool {
     name: &'static str,
     /// File name patterns.
-    files: &'static [&'static str],
+    files: Names,
     kind: CheckKind,
     /// Other names of the program.
-    other_names: &'static [&'static str],
+    other_names: Names,
     /// The arguments before the file's name.
-    arguments: &'static [&'static str],
+    arguments: Names,
     form: OutputFormat,
     config: ConfigFiles,
     /// Why it also runs without a configuration, if it does.
@@ -68,8 +69,6 @@ impl SimpleTool {
         SimpleTool { form, ..self }
     }
 }
-
-type Names = &'static [&'static str];
 
 const DOCKERFILES: Names = &["Dockerfile", "Dockerfile.*", "*.dockerfile", "Containerfile"];
 const PHP: Names = &["*.php"];
@@ -153,11 +152,7 @@ pub(super) fn simple(around: &dyn Around, wanted: &mut CheckBuilder) {
     for tool in TOOLS.iter().filter(is_for) {
         let mut names = std::iter::once(&tool.name).chain(tool.other_names);
         let program = names.find(|name| around.tool(name).is_some()).unwrap_or(&tool.name);
-        let named = (*program, tool.remedy);
-        let found = match tool.installed {
-            None => configured(around, tool.config, named, wanted),
-            Some(why) => configured_or_there(around, tool.config, named, why, wanted),
-        };
+        let found = configured(around, tool.config, program, tool.remedy, tool.installed, wanted);
         let Some(found) = found else { continue };
         let file = text_of(around.file());
         let arguments = [tool.arguments, &[&file]].concat();
@@ -203,8 +198,8 @@ fn go_package(around: &dyn Around, module: &Path, wanted: &mut CheckBuilder) {
 /// `--fix=false`: a configuration may ask for fixes, and they would reach every file of the
 /// package.
 fn golangci(around: &dyn Around, folder: &Path, wanted: &mut CheckBuilder) {
-    let named = ("golangci-lint", "see https://golangci-lint.run");
-    let Some(linter) = configured(around, GOLANGCI, named, wanted) else { return };
+    let (name, remedy) = ("golangci-lint", "see https://golangci-lint.run");
+    let Some(linter) = configured(around, GOLANGCI, name, remedy, None, wanted) else { return };
     let arguments = ["run", "--fix=false", "--allow-parallel-runners", "."];
     wanted
         .run(Look, "golangci-lint", &linter, &arguments, OutputFormat::Plain)
@@ -217,32 +212,27 @@ fn golangci(around: &dyn Around, folder: &Path, wanted: &mut CheckBuilder) {
 const RUBOCOP: ConfigFiles = ConfigFiles::files(&[".rubocop.yml"]);
 const BUNDLE: &str = "run `bundle install`";
 
-pub(super) fn ruby(around: &dyn Around, wanted: &mut CheckBuilder) {
-    if let Some(rubocop) = rubocop(around, wanted) {
-        fix_and_look(around, &rubocop, wanted);
-    }
-}
-
 /// Two runs: with `-a`, RuboCop also lists what it has fixed, and no option that every version has
 /// suppresses that. So the first run fails only if RuboCop could not run, and the second reports
 /// the remaining offences.
 ///
 /// `--force-exclusion`: otherwise RuboCop checks a file that is named although the project excludes
 /// it.
-fn fix_and_look(around: &dyn Around, rubocop: &Configured, wanted: &mut CheckBuilder) {
+pub(super) fn ruby(around: &dyn Around, wanted: &mut CheckBuilder) {
+    let Some(rubocop) = rubocop(around, wanted) else { return };
     let line = ["--force-exclusion", "--format", "emacs", &text_of(around.file())];
     let fixing = [&["-a", "--fail-level", "fatal"], &line[..]].concat();
-    wanted.run(Fix, "rubocop -a", rubocop, &fixing, OutputFormat::Whole);
-    wanted.run(Look, "rubocop", rubocop, &line, OutputFormat::Plain);
+    wanted.run(Fix, "rubocop -a", &rubocop, &fixing, OutputFormat::Whole);
+    wanted.run(Look, "rubocop", &rubocop, &line, OutputFormat::Plain);
 }
 
 /// RuboCop from the project's bundle, with the extensions that its configuration names.
 fn rubocop(around: &dyn Around, wanted: &mut CheckBuilder) -> Option<Configured> {
     let is_bundled = upward(around).any(|folder| locks_rubocop(around, folder));
     if !is_bundled || around.tool("bundle").is_none() {
-        return configured(around, RUBOCOP, ("rubocop", BUNDLE), wanted);
+        return configured(around, RUBOCOP, "rubocop", BUNDLE, None, wanted);
     }
-    let mut found = configured(around, RUBOCOP, ("bundle", BUNDLE), wanted)?;
+    let mut found = configured(around, RUBOCOP, "bundle", BUNDLE, None, wanted)?;
     found.tool.line.extend(["exec", "rubocop"].map(str::to_owned));
     Some(found)
 }
@@ -373,9 +363,9 @@ pub(super) fn shell(around: &dyn Around, wanted: &mut CheckBuilder) {
 /// searched for beside the script and from the root. A missing one (SC1091) is not an error,
 /// because it may be created later.
 fn shellcheck(around: &dyn Around, shell: &str, wanted: &mut CheckBuilder) -> bool {
-    let named = ("shellcheck", "see https://www.shellcheck.net");
+    let remedy = "see https://www.shellcheck.net";
     let why = format!("it is a {shell} script");
-    let found = configured_or_there(around, SHELLCHECK, named, &why, wanted);
+    let found = configured(around, SHELLCHECK, "shellcheck", remedy, Some(&why), wanted);
     let Some(tool) = found else { return false };
     let file = text_of(around.file());
     let line = ["--format", "json1", "--external-sources", "--source-path", "SCRIPTDIR"];
@@ -431,19 +421,14 @@ fn interpreter(line: &str) -> Option<&str> {
 
 const SUPABASE: ConfigFiles = ConfigFiles::files(&["supabase/config.toml"]);
 
-pub(super) fn sql(around: &dyn Around, wanted: &mut CheckBuilder) {
-    if let Some(project) = supabase_project(around.file()) {
-        lint_database(around, project, wanted);
-    }
-}
-
 /// Lints the running database, so one run covers all migrations. Newer versions detect that an
 /// agent is calling and print another JSON, unless `--output` is set.
-fn lint_database(around: &dyn Around, project: &Path, wanted: &mut CheckBuilder) {
-    let named = ("supabase", "see https://supabase.com/docs/guides/cli");
+pub(super) fn sql(around: &dyn Around, wanted: &mut CheckBuilder) {
+    let Some(project) = supabase_project(around.file()) else { return };
+    let remedy = "see https://supabase.com/docs/guides/cli";
     let why = "it is in `supabase/migrations`";
-    let supabase = configured_or_there(around, SUPABASE, named, why, wanted);
-    let Some(supabase) = supabase else { return };
+    let found = configured(around, SUPABASE, "supabase", remedy, Some(why), wanted);
+    let Some(supabase) = found else { return };
     let arguments = ["db", "lint", "--level", "warning", "--output", "json"];
     wanted
         .run(Look, "supabase", &supabase, &arguments, OutputFormat::Supabase)

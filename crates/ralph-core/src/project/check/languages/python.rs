@@ -6,8 +6,8 @@ use super::super::Program;
 use super::super::parsers::OutputFormat;
 use super::super::workspace::{Around, ToolCommand};
 use super::{
-    CheckBuilder, ConfigFiles, configured, configured_or_there, folder_of, has_table, name_of,
-    nearest, said, text_of, upward,
+    CheckBuilder, ConfigFiles, configured, folder_of, has_table, name_of, nearest, said, text_of,
+    upward,
 };
 use std::path::{Path, PathBuf};
 
@@ -45,9 +45,8 @@ pub(super) fn notebook(around: &dyn Around, wanted: &mut CheckBuilder) {
 /// `--force-exclude`: otherwise ruff checks a file that is named although the project excludes it.
 /// F401: an import is often added one edit before its first use, so it is reported and not removed.
 fn lint(around: &dyn Around, wanted: &mut CheckBuilder) {
-    let named = ("ruff", "run `pip install ruff`");
-    let why = "ruff is installed";
-    let Some(ruff) = configured_or_there(around, RUFF, named, why, wanted) else { return };
+    let (remedy, why) = ("run `pip install ruff`", Some("ruff is installed"));
+    let Some(ruff) = configured(around, RUFF, "ruff", remedy, why, wanted) else { return };
     let file = text_of(around.file());
     let line = ["check", "--fix", "--extend-unfixable", "F401", "--no-cache", "--force-exclude"];
     let arguments = [&line[..], &["--output-format", "json", &file]].concat();
@@ -170,7 +169,7 @@ fn types(around: &dyn Around, wanted: &mut CheckBuilder) {
 
 fn pyright(around: &dyn Around, places: ConfigFiles, name: &str, wanted: &mut CheckBuilder) {
     let remedy = format!("run `pip install {name}`");
-    let Some(found) = configured(around, places, (name, &remedy), wanted) else { return };
+    let Some(found) = configured(around, places, name, &remedy, None, wanted) else { return };
     let mut program = found.tool.with(&["--outputjson"]);
     if !["venv", "venvPath"].iter().any(|key| sets(around, &found.folder, key)) {
         program.line.extend(python(around, "--pythonpath"));
@@ -180,8 +179,8 @@ fn pyright(around: &dyn Around, places: ConfigFiles, name: &str, wanted: &mut Ch
 }
 
 fn mypy(around: &dyn Around, wanted: &mut CheckBuilder) {
-    let named = ("mypy", "run `pip install mypy`");
-    let Some(found) = configured(around, MYPY, named, wanted) else { return };
+    let remedy = "run `pip install mypy`";
+    let Some(found) = configured(around, MYPY, "mypy", remedy, None, wanted) else { return };
     let cache = text_of(&around.kept(&format!("mypy {}", found.folder.display())));
     let mut program = found.tool.with(&[
         "--no-error-summary",
