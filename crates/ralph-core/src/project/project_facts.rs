@@ -13,6 +13,7 @@ mod tests;
 pub use git::STATUS;
 
 use super::reader::{EntryKind, Folder, FolderEntry, ProjectReader};
+use super::settings::out_of_bounds;
 use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
@@ -118,7 +119,7 @@ pub const FORMER: [&str; 2] = ["compose", "runtimes"];
 // the page.
 
 /// No fact fits into fewer units.
-const LEAST: usize = 500;
+const LEAST: u64 = 500;
 
 /// The section `[context]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
@@ -137,11 +138,9 @@ pub struct ContextSettings {
 impl ContextSettings {
     /// The first invalid value, with what to write instead.
     pub fn refused(&self) -> Option<String> {
-        if let Some(given) = self.size.filter(|given| !(LEAST..=page::MOST).contains(given)) {
-            let most = page::MOST;
-            return Some(format!(
-                "`context.size` is a whole number from {LEAST} to {most}, not {given}"
-            ));
+        let size = self.size.map(|size| size as u64);
+        if let Some(why) = out_of_bounds("context.size", size, LEAST..=page::MOST as u64) {
+            return Some(why);
         }
         let names = KINDS.map(|kind| kind.name);
         let unknown =

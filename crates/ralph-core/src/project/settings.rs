@@ -19,6 +19,7 @@ pub use sections::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// The settings.
@@ -180,11 +181,11 @@ impl Settings {
             ("stall_limit", LimitFlag::StallLimit, self.stall_limit.map(u64::from)),
             ("max_workers", LimitFlag::MaxWorkers, self.max_workers.map(u64::from)),
         ];
-        for (name, number, given) in numbers {
-            let most = number.most();
-            if let Some(given) = given.filter(|given| !(1..=most).contains(given)) {
-                return Some(format!("`{name}` is a whole number from 1 to {most}, not {given}"));
-            }
+        let mut wrong = numbers
+            .into_iter()
+            .filter_map(|(name, number, given)| out_of_bounds(name, given, 1..=number.most()));
+        if let Some(why) = wrong.next() {
+            return Some(why);
         }
         if let Some(Completion::Other(word)) = &self.completion {
             return Some(format!("`completion` is `verified` or `token`, not `{word}`"));
@@ -274,6 +275,17 @@ fn project_may_set(section: &str, key: &str, value: &Value) -> bool {
         ("sandbox", key) => key == "read_deny",
         _ => true,
     }
+}
+
+/// What a setting has to be, if this number is not within its bounds.
+pub(super) fn out_of_bounds(
+    name: &str,
+    given: Option<u64>,
+    bounds: RangeInclusive<u64>,
+) -> Option<String> {
+    let given = given.filter(|given| !bounds.contains(given))?;
+    let (least, most) = bounds.into_inner();
+    Some(format!("`{name}` is a whole number from {least} to {most}, not {given}"))
 }
 
 /// Why a section cannot be used; `None` if it can, or is not set.

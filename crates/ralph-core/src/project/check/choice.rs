@@ -3,6 +3,7 @@
 
 use super::parsers::OutputFormat;
 use super::{Check, CheckKind, CheckMethod, CheckPlan, FindingScope};
+use crate::project::settings::out_of_bounds;
 use crate::shell::quoted;
 use crate::text::globs;
 use serde::Deserialize;
@@ -55,10 +56,10 @@ pub struct Own {
 impl CheckSettings {
     /// The first invalid value, with what to write instead.
     pub fn refused(&self) -> Option<String> {
-        if let Some(given) = self.budget_seconds.filter(|given| !(1..=600).contains(given)) {
-            return Some(format!(
-                "`backpressure.budget_seconds` is a whole number from 1 to 600, not {given}"
-            ));
+        if let Some(why) =
+            out_of_bounds("backpressure.budget_seconds", self.budget_seconds, 1..=600)
+        {
+            return Some(why);
         }
         if let Some(given) = self.wait_seconds.filter(|given| !(0.0..=600.0).contains(given)) {
             return Some(format!(

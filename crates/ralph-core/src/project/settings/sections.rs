@@ -1,6 +1,6 @@
 //! The sections of the settings, and the keys that a file may have.
 
-use super::{CheckSettings, Settings};
+use super::{CheckSettings, Settings, out_of_bounds};
 use crate::modes::build::review::ROUNDS;
 use crate::modes::refine;
 use crate::project::project_facts::ContextSettings;
@@ -52,13 +52,11 @@ impl ClientSettings {
     }
 
     pub(super) fn refused(&self) -> Option<String> {
-        if let Some(seconds) = self.background_seconds.filter(|it| *it > MOST_BACKGROUND_SECONDS) {
-            return Some(format!(
-                "`client.background_seconds` is a whole number from 0 to {MOST_BACKGROUND_SECONDS}, not {seconds}"
-            ));
-        }
-        let mode = self.permission_mode.as_ref().filter(|mode| Mode::named(mode).is_none())?;
-        Some(format!("`client.permission_mode` is {}, not `{mode}`", Mode::names()))
+        let seconds = 0..=MOST_BACKGROUND_SECONDS;
+        out_of_bounds("client.background_seconds", self.background_seconds, seconds).or_else(|| {
+            let mode = self.permission_mode.as_ref().filter(|mode| Mode::named(mode).is_none())?;
+            Some(format!("`client.permission_mode` is {}, not `{mode}`", Mode::names()))
+        })
     }
 }
 
@@ -214,7 +212,7 @@ impl Refine {
 // The section `[review]`: whether the changes of unattended loops are reviewed before they end.
 
 /// The most rounds of review.
-const MOST_ROUNDS: u32 = 20;
+const MOST_ROUNDS: u64 = 20;
 
 /// The section `[review]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
@@ -242,8 +240,7 @@ impl ReviewSettings {
     }
 
     pub(super) fn refused(&self) -> Option<String> {
-        let rounds = self.rounds.filter(|rounds| !(1..=MOST_ROUNDS).contains(rounds))?;
-        Some(format!("`review.rounds` is a whole number from 1 to {MOST_ROUNDS}, not {rounds}"))
+        out_of_bounds("review.rounds", self.rounds.map(u64::from), 1..=MOST_ROUNDS)
     }
 }
 
@@ -335,14 +332,11 @@ impl SharedSettings {
 
     pub(super) fn refused(&self) -> Option<String> {
         let numbers = [
-            ("lease_seconds", self.lease_seconds, LONGEST_LEASE),
-            ("poll_seconds", self.poll_seconds, 3_600),
-            ("pushes_per_minute", self.pushes_per_minute.map(u64::from), 100_000),
+            ("shared.lease_seconds", self.lease_seconds, LONGEST_LEASE),
+            ("shared.poll_seconds", self.poll_seconds, 3_600),
+            ("shared.pushes_per_minute", self.pushes_per_minute.map(u64::from), 100_000),
         ];
-        numbers.into_iter().find_map(|(name, given, most)| {
-            let given = given.filter(|given| !(1..=most).contains(given))?;
-            Some(format!("`shared.{name}` is a whole number from 1 to {most}, not {given}"))
-        })
+        numbers.into_iter().find_map(|(name, given, most)| out_of_bounds(name, given, 1..=most))
     }
 }
 
