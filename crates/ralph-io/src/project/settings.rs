@@ -184,7 +184,7 @@ pub fn text_of(path: &Path) -> Result<Option<String>> {
 /// Records that the user has read this content of the project's file: the text that was shown, not
 /// what the file holds now. A changed file must be trusted again.
 pub fn trust(home: &Home, project_root: &Path, shown: &str) -> Result<()> {
-    write_record(home, &record(home, project_root), shown)
+    trust_file(home, &trust_key(project_root), shown)
 }
 
 /// As [`trust`], for another file of a project; `key` stands for its project and name.
@@ -192,11 +192,8 @@ pub fn trust(home: &Home, project_root: &Path, shown: &str) -> Result<()> {
 /// # Errors
 /// If the record cannot be written.
 pub fn trust_file(home: &Home, key: &Path, shown: &str) -> Result<()> {
-    write_record(home, &record_of(home, key), shown)
-}
-
-fn write_record(home: &Home, record: &Path, shown: &str) -> Result<()> {
     home.prepare()?;
+    let record = record(home, key);
     let folder = record.parent().unwrap_or(Path::new("/"));
     DirBuilder::new()
         .recursive(true)
@@ -204,34 +201,27 @@ fn write_record(home: &Home, record: &Path, shown: &str) -> Result<()> {
         .create(folder)
         .and_then(|()| atomic::sync_folder(folder))
         .with_context(|| format!("could not make `{}`", folder.display()))?;
-    atomic::write(record, sha256(shown.as_bytes()).as_bytes())
+    atomic::write(&record, sha256(shown.as_bytes()).as_bytes())
 }
 
 /// True if the user has trusted exactly this content of the project's file.
 pub fn is_trusted(home: &Home, project_root: &Path, content: &str) -> bool {
-    is_recorded(&record(home, project_root), content)
+    is_file_trusted(home, &trust_key(project_root), content)
 }
 
 /// As [`is_trusted`], for another file of a project.
 pub fn is_file_trusted(home: &Home, key: &Path, content: &str) -> bool {
-    is_recorded(&record_of(home, key), content)
-}
-
-fn is_recorded(record: &Path, content: &str) -> bool {
-    trusted_read::read(record)
-        .ok()
-        .flatten()
-        .is_some_and(|seen| seen == sha256(content.as_bytes()).as_bytes())
+    let seen = trusted_read::read(&record(home, key)).ok().flatten();
+    seen.is_some_and(|seen| seen == sha256(content.as_bytes()).as_bytes())
 }
 
 /// Trust belongs to one project. Links to its folder are resolved, links to its file are not:
 /// otherwise a repository could link to a file trusted for another project.
-fn record(home: &Home, project_root: &Path) -> PathBuf {
-    let root = project_root.canonicalize().unwrap_or_else(|_| project_root.to_owned());
-    record_of(home, &project_file(&root))
+fn trust_key(project_root: &Path) -> PathBuf {
+    project_file(&project_root.canonicalize().unwrap_or_else(|_| project_root.to_owned()))
 }
 
-fn record_of(home: &Home, key: &Path) -> PathBuf {
+fn record(home: &Home, key: &Path) -> PathBuf {
     home.root().join("trust").join(sha256(key.as_os_str().as_bytes()))
 }
 
