@@ -91,7 +91,7 @@ pub struct LoopState {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
     /// How many seconds all pauses took that are over.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub paused_seconds: u64,
     /// When this document was last written.
     pub updated_at: Timestamp,
@@ -132,7 +132,7 @@ pub struct LoopState {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Bounds>,
     /// True until the criteria have run once before the work, as `--baseline` requests.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub baseline_pending: bool,
     /// The last time that all criteria held.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -191,10 +191,10 @@ pub struct LoopState {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scheduled: Vec<String>,
     /// Set by a cancel that lets the running turn finish.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub let_finish: bool,
     /// True from a compaction until the model has received the whole loop prompt at a stop.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub context_lost: bool,
     /// Text about the last stop that the model gets with its next tool call: the client shows the
     /// user whatever a stop itself answers.
@@ -205,11 +205,11 @@ pub struct LoopState {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<BuildRound>,
     /// Rounds of fresh clients that have begun; 0 in a loop that a session drives.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub rounds: u32,
     /// True if workers do the tasks, each in its own worktree, and the session only starts the
     /// workers and merges their work.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub parallel: bool,
     /// Workers that are running, and workers whose worktrees exist or may exist.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -492,12 +492,9 @@ fn seconds_between(from: Timestamp, until: Timestamp) -> u64 {
     u64::try_from(until.duration_since(from).as_secs()).unwrap_or(0)
 }
 
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
-fn is_zero<N: Default + PartialEq>(number: &N) -> bool {
-    *number == N::default()
+/// True for what says nothing: it is not written.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@
 //! unknown ones. Where a mode has a document in the project, that is a copy for people and other tools: no decision is based
 //! on it, since anyone who can write to the project could forge an approval there.
 
-use super::{ClientProcess, DecidedBy, DecisionKind, Extra, LoopState, Mode, PlanPhase};
+use super::{
+    ClientProcess, DecidedBy, DecisionKind, Extra, LoopState, Mode, PlanPhase, is_default,
+};
 use crate::text::json;
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
@@ -166,7 +168,7 @@ pub struct RalplanState {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sent_back: Vec<String>,
     /// True once the gap finder has reported.
-    #[serde(skip_serializing_if = "super::is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub consulted_gap_finder: bool,
     /// The gap finder's report, for the planner.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -193,7 +195,7 @@ pub struct RalplanState {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<PlanVerdict>,
     /// True if the user is asked although no critic has approved.
-    #[serde(skip_serializing_if = "super::is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub forced: bool,
     /// Open concerns when the user was asked without an approval.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -205,7 +207,7 @@ pub struct RalplanState {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub told_at: String,
     /// Consecutive stops at which that summary was unchanged.
-    #[serde(skip_serializing_if = "super::is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub still: u32,
     /// The last lines of the event log, for people.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -315,7 +317,7 @@ pub struct OrchestrationState {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub told_at: String,
     /// Consecutive stops at which that summary was unchanged.
-    #[serde(skip_serializing_if = "super::is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub still: u32,
     /// Members that this version does not know.
     #[serde(flatten)]
@@ -340,7 +342,7 @@ pub struct OrchestrationCall {
     /// The iteration of the call.
     pub iteration: u32,
     /// The question cycle of the call; 0 if there is none.
-    #[serde(skip_serializing_if = "super::is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub cycle: u32,
     /// The prompt.
     #[serde(skip_serializing_if = "String::is_empty")]

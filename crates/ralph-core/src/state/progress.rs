@@ -1,6 +1,6 @@
 //! How a loop goes: progress, pauses and endings, limits, and the tokens that it used.
 
-use super::{EndingKind, Extra, PauseCause, PlanPhase, Signal, is_false};
+use super::{EndingKind, Extra, PauseCause, PlanPhase, Signal, is_default};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ pub struct Pause {
     pub told: bool,
     /// True if the user was at the keyboard: they left the session, or their prompt revealed the
     /// pause.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub attended: bool,
 }
 
@@ -230,14 +230,10 @@ pub struct Usage {
     /// The sum over all transcripts.
     pub tokens: Tokens,
     /// In US dollars, as headless clients reported it; 0 if none did.
-    #[serde(skip_serializing_if = "is_free")]
+    #[serde(skip_serializing_if = "is_default")]
     pub cost: f64,
     /// The transcripts, by their paths.
     pub sources: BTreeMap<String, Source>,
-}
-
-fn is_free(cost: &f64) -> bool {
-    *cost == 0.0
 }
 
 /// How far one transcript was read.

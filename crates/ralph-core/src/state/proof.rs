@@ -1,7 +1,7 @@
 //! What shows that the work is done: the criteria, their receipts, what was observed of them, and what reviewers found.
 //! `evidence` decides what it is worth.
 
-use super::{Extra, LoopState, Tokens, is_false, is_zero as is_default, words};
+use super::{Extra, LoopState, Tokens, is_default, words};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -37,7 +37,7 @@ pub struct Criterion {
     pub tests_expected: Option<u64>,
     /// True once a known test runner has reported tests, counted or not; a later run must report
     /// some too.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub tests_reported: bool,
     /// Number of skipped tests in the first counted run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,10 +46,10 @@ pub struct Criterion {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub accepted: Vec<String>,
     /// True if the criterion held before the work began and so proves nothing about the work.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub held_before: bool,
     /// True if Ralph saw the criterion fail on the tree of the start.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub failed_before: bool,
     /// What Ralph observed on other files about a command that passes.
     #[serde(skip_serializing_if = "is_default")]
@@ -139,7 +139,7 @@ pub struct Receipt {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub ended: String,
     /// True if Ralph ended the command because its time was up.
-    #[serde(skip_serializing_if = "super::is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub timed_out: bool,
     /// The signal that killed the command; absent if none did, or Ralph sent it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -148,13 +148,13 @@ pub struct Receipt {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests_run: Option<u64>,
     /// True if a known runner reported that tests ran, counted or not.
-    #[serde(skip_serializing_if = "super::is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub tests_reported: bool,
     /// Failed tests according to the runner's summary.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub tests_failed: u64,
     /// Skipped tests according to the runner's summary.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub tests_skipped: u64,
     /// Names of failed tests, as the runner printed them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -188,10 +188,10 @@ pub struct Receipt {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub signature: String,
     /// True if an earlier run on the same tree failed.
-    #[serde(skip_serializing_if = "super::is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub after_failure: bool,
     /// Consecutive passes on this tree.
-    #[serde(skip_serializing_if = "super::is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub passes: u32,
     /// Names of the processes that the command left running; Ralph ended them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -200,7 +200,7 @@ pub struct Receipt {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
     /// Who ran the command.
-    #[serde(skip_serializing_if = "CriterionRunner::is_command")]
+    #[serde(skip_serializing_if = "is_default")]
     pub by: CriterionRunner,
     /// Variables that had changed since the start of the loop and were restored for the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -230,10 +230,6 @@ impl CriterionRunner {
     pub fn proves(self) -> bool {
         self != CriterionRunner::Command
     }
-
-    fn is_command(&self) -> bool {
-        *self == CriterionRunner::Command
-    }
 }
 
 /// A criterion that held and no longer holds.
@@ -262,10 +258,6 @@ impl Accepted {
             Accepted::Failures => "failures",
         }
     }
-}
-
-fn is_none(number: &u64) -> bool {
-    *number == 0
 }
 
 words! {
@@ -298,7 +290,7 @@ pub struct Observation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests_run: Option<u64>,
     /// Tests that failed, according to the runner's summary.
-    #[serde(skip_serializing_if = "super::is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub tests_failed: u64,
     /// Names of failed tests, as the runner printed them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -310,7 +302,7 @@ pub struct Observation {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unnoticed: Vec<String>,
     /// True if the command opened neither a changed file nor a test.
-    #[serde(skip_serializing_if = "super::is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub read_nothing: bool,
     /// Duration in milliseconds.
     pub duration_ms: u64,
@@ -341,7 +333,7 @@ pub struct Observed {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub not_compared: String,
     /// True if an earlier request could compare, or the loop's start was kept, and this one could not.
-    #[serde(skip_serializing_if = "super::is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub was_comparable: bool,
 }
 

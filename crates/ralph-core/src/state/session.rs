@@ -1,7 +1,7 @@
 //! Where a loop runs: the session and its client, where hooks are registered, the environment, the bounds of commands, and
 //! workers.
 
-use super::{Extra, WorkerStanding, is_false, is_zero};
+use super::{Extra, WorkerStanding, is_default};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -45,16 +45,16 @@ pub struct DrivenTurn {
     /// When the reply was given.
     pub at: Timestamp,
     /// True once the main conversation has used a tool since that reply.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub worked: bool,
     /// True if the user typed the prompt, and no stop has continued the turn since.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub typed: bool,
     /// True once the user has read that a pause waits for the end of the turn.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub pause_told: bool,
     /// Offset in bytes in the session's transcript before which no row is of this turn; 0 if unknown.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub transcript_from: u64,
 }
 
@@ -119,12 +119,8 @@ impl Registration {
 
     /// The registration that started an executable, from its last argument.
     pub fn from_argument(argument: Option<&str>) -> Registration {
-        match argument {
-            Some("settings") => Registration::Settings,
-            Some("plugin") => Registration::Plugin,
-            Some("skill") => Registration::Skill,
-            _ => Registration::Unnamed,
-        }
+        let named = Registration::ALL.into_iter().find(|via| argument == Some(via.as_str()));
+        named.unwrap_or(Registration::Unnamed)
     }
 
     /// True for the one copy of a hook that tells the user, if several registrations start copies. An
@@ -228,7 +224,7 @@ pub struct Worker {
     /// The status of the worker.
     pub standing: WorkerStanding,
     /// True once its report was sent back; the second report is taken as it is.
-    #[serde(skip_serializing_if = "super::is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub sent_back: bool,
     /// Its worktree; empty if it has none.
     #[serde(skip_serializing_if = "String::is_empty")]

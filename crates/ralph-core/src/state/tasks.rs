@@ -4,7 +4,7 @@
 //! from, which is written back until a task may have changed.
 
 use super::words::words;
-use super::{Extra, TaskStatus, is_zero};
+use super::{Extra, TaskStatus, is_default};
 use jiff::Timestamp;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -39,7 +39,7 @@ pub struct Task {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_expires_at: Option<Timestamp>,
     /// How many times the task was claimed.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub attempts: u32,
     /// The result, or the reason for a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
