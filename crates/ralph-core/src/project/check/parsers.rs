@@ -107,7 +107,8 @@ pub fn read(form: OutputFormat, printed: &Printed<'_>) -> ParsedOutput {
         }
         // A message of tsc may have several lines.
         ParsedOutput::DidNotRun(why) => {
-            ParsedOutput::DidNotRun(why.lines().next().unwrap_or_default().to_owned())
+            let line = why.lines().next().unwrap_or_default();
+            ParsedOutput::DidNotRun(bounded(line, failure::LONGEST))
         }
     }
 }

@@ -6,7 +6,7 @@
 use super::{Printed, bounded};
 
 /// Length limit of a reason in characters.
-const LONGEST: usize = 300;
+pub(super) const LONGEST: usize = 300;
 
 /// Marks in front of a reason that carry no information.
 const MARKS: [&str; 6] = ["Cause: ", "● ", "× ", "✖ ", "✘ ", "❌ "];

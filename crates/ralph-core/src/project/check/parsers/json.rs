@@ -71,9 +71,9 @@ fn of_report(
     document(printed.stdout, fits).map_or_else(none, |report| read(&report))
 }
 
-/// A member that is a line or a column, from 1.
+/// A member that is a line or a column.
 fn position(of: &Value, name: &str) -> Option<u32> {
-    of[name].as_u64().and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0)
+    of[name].as_u64().and_then(|number| u32::try_from(number).ok())
 }
 
 /// The file system path of a `file:` URI.
@@ -233,11 +233,7 @@ fn failed_run(run: &Value) -> Option<String> {
     let invocation = items(run, "invocations").iter().find(failed)?;
     let notice = items(invocation, "toolExecutionNotifications").first();
     let why = notice.map(|notice| text(&notice["message"], "text")).filter(|why| !why.is_empty());
-    let why = why.and_then(|why| why.lines().next());
-    Some(crate::text::truncate::bounded(
-        &crate::text::sanitize::plain(why.unwrap_or("says that it failed")),
-        300,
-    ))
+    Some(crate::text::sanitize::plain(why.unwrap_or("says that it failed")))
 }
 
 // `shellcheck --format json1`.

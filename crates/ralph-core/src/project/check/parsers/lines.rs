@@ -45,19 +45,13 @@ pub(super) fn tsc(printed: &Printed<'_>) -> ParsedOutput {
             goes_on = false;
         }
     }
-    match findings.as_slice() {
-        [only] if NO_PROJECT.contains(&only.rule.as_str()) => {
-            let line = format!("{}: {}", only.rule, only.message);
-            ParsedOutput::DidNotRun(crate::text::truncate::bounded(&line, 300))
+    match (findings.as_slice(), not_built) {
+        ([only], _) if NO_PROJECT.contains(&only.rule.as_str()) => {
+            ParsedOutput::DidNotRun(format!("{}: {}", only.rule, only.message))
         }
-        [] if not_built.is_some() => {
-            let line = not_built.unwrap_or_default();
-            ParsedOutput::DidNotRun(crate::text::truncate::bounded(
-                &format!("run `tsc --build` first: {NOT_BUILT}: {line}"),
-                300,
-            ))
+        ([], Some(line)) => {
+            ParsedOutput::DidNotRun(format!("run `tsc --build` first: {NOT_BUILT}: {line}"))
         }
-        [] if printed.code != Some(0) => ParsedOutput::DidNotRun(failure::why(printed)),
         _ => found(findings, printed),
     }
 }
@@ -76,9 +70,8 @@ fn first_line(line: &str, printed: &Printed<'_>) -> Option<Finding> {
     }
     let place = if at == 0 { None } else { Some(place_before(&line[..at])?) };
     let (file, line, column) = place.unwrap_or_default();
-    let (line, column) = (Some(line).filter(|line| *line > 0), Some(column).filter(|one| *one > 0));
     let base = printed.finding(&format!("TS{number}"), message);
-    Some(Finding { file: file.to_owned(), line, column, ..base })
+    Some(Finding { file: file.to_owned(), line: Some(line), column: Some(column), ..base })
 }
 
 /// The place before the message: `a.ts(2,31): ` or `a.ts:2:31 - `.
@@ -250,7 +243,7 @@ fn why_pytest_failed(printed: &Printed<'_>) -> String {
     let stderr = crate::text::sanitize::plain(printed.stderr);
     let error = stderr.lines().find_map(|line| line.strip_prefix("E   "));
     let why = [Some(failure::why(printed)), error.map(str::to_owned)];
-    crate::text::truncate::bounded(&why.into_iter().flatten().collect::<Vec<_>>().join(" "), 300)
+    why.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// The rows below the summary's heading, each with its continuation lines.

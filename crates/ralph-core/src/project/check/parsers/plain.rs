@@ -37,11 +37,11 @@ fn findings(printed: &Printed<'_>) -> Vec<(Finding, bool)> {
     // A place whose message follows later, as Python, Node and others print it.
     let mut open: Option<LineLocation<'_>> = None;
     for line in text.lines() {
-        match classified(line, printed.file) {
+        match classified(line, printed) {
             _ if findings.len() == super::MOST => break,
-            OutputLine::Finding(found) => {
+            OutputLine::Finding(finding, is_labelled) => {
                 open = None;
-                let found = (found.finding(printed), found.is_error.is_some());
+                let found = (finding, is_labelled);
                 // PHP prints an error on both streams if it displays and logs errors.
                 if findings.last() != Some(&found) {
                     findings.push(found);
@@ -81,10 +81,9 @@ fn add(message: &mut String, note: &str) {
 /// How many characters of a line are searched for a place.
 const LONGEST_HEAD: usize = 1_024;
 
-#[derive(Debug, PartialEq, Eq)]
 enum OutputLine<'a> {
-    /// A complete finding.
-    Finding(LocatedMessage<'a>),
+    /// A complete finding, and whether it is labelled as an error or a warning.
+    Finding(Finding, bool),
     /// A note on the previous finding.
     Note(&'a str),
     /// A place whose message follows.
@@ -94,38 +93,15 @@ enum OutputLine<'a> {
     Other,
 }
 
-/// A message with its place.
-#[derive(Debug, PartialEq, Eq)]
-struct LocatedMessage<'a> {
-    place: Option<(&'a str, Option<u32>, Option<u32>)>,
-    rule: &'a str,
-    message: &'a str,
-    /// `None` if the line is labelled neither as an error nor as a warning.
-    is_error: Option<bool>,
-}
-
-impl LocatedMessage<'_> {
-    fn finding(&self, printed: &Printed<'_>) -> Finding {
-        let (file, line, column) = self.place.unwrap_or_default();
-        Finding {
-            file: file.to_owned(),
-            line,
-            column,
-            is_error: self.is_error.unwrap_or(true),
-            ..printed.finding(self.rule, self.message)
-        }
-    }
-}
-
-/// Classifies a line. `edited` is the edited file, which may have any name.
-fn classified<'a>(line: &'a str, edited: &str) -> OutputLine<'a> {
+/// Classifies a line.
+fn classified<'a>(line: &'a str, printed: &Printed<'_>) -> OutputLine<'a> {
     let line = line.trim();
     // A stack frame names a place, but not the place of the error.
     if line.starts_with("at ") {
         return OutputLine::Other;
     }
-    if let Some(found) = annotation(line) {
-        return OutputLine::Finding(found);
+    if let Some(finding) = annotation(line, printed) {
+        return OutputLine::Finding(finding, true);
     }
     if let Some(place) = quoted(line) {
         return OutputLine::Opens(place);
@@ -134,19 +110,21 @@ fn classified<'a>(line: &'a str, edited: &str) -> OutputLine<'a> {
         Some((end, _)) => &line[..end],
         None => line,
     };
+    // The edited file may have any name.
+    let edited = printed.file;
     if let Some((place, message)) = trailing(head, edited) {
-        return located(place, message.strip_prefix("PHP ").unwrap_or(message));
+        return located(place, message.strip_prefix("PHP ").unwrap_or(message), printed);
     }
     match leading(head, edited) {
         Some((place, "")) => OutputLine::Opens(place),
         // The whole message, even if it is longer than the head.
-        Some((place, rest)) => located(place, &line[head.len() - rest.len()..]),
-        None => without_line(head, line, edited),
+        Some((place, rest)) => located(place, &line[head.len() - rest.len()..], printed),
+        None => without_line(head, line, printed),
     }
 }
 
 /// Splits the text after a place into severity, rule and message.
-fn located<'a>(place: LineLocation<'a>, message: &'a str) -> OutputLine<'a> {
+fn located<'a>(place: LineLocation<'_>, message: &'a str, printed: &Printed<'_>) -> OutputLine<'a> {
     let (is_error, message) = match severity(message) {
         Severity::Note(note) => return OutputLine::Note(note),
         Severity::Known(is_error, message) => (Some(is_error), message),
@@ -161,23 +139,24 @@ fn located<'a>(place: LineLocation<'a>, message: &'a str) -> OutputLine<'a> {
         None if matches!(rule, "Error" | "Warning") => (Some(rule == "Error"), ""),
         _ => (is_error, rule),
     };
-    let place = Some((place.file, Some(place.line), place.column));
-    OutputLine::Finding(LocatedMessage { place, rule, message, is_error })
+    let finding = Finding {
+        file: place.file.to_owned(),
+        line: Some(place.line),
+        column: place.column,
+        is_error: is_error.unwrap_or(true),
+        ..printed.finding(rule, message)
+    };
+    OutputLine::Finding(finding, is_error.is_some())
 }
 
 /// `a.py: error: …` for a whole file, or the last of several lines, `SyntaxError: …`.
-fn without_line<'a>(head: &'a str, line: &'a str, edited: &str) -> OutputLine<'a> {
+fn without_line<'a>(head: &str, line: &'a str, printed: &Printed<'_>) -> OutputLine<'a> {
     for (word, is_error) in [(": error: ", true), (": warning: ", false)] {
         let at = head.find(word);
-        if let Some((at, file)) = at.and_then(|at| Some((at, file(&head[..at], edited)?))) {
+        if let Some((at, file)) = at.and_then(|at| Some((at, file(&head[..at], printed.file)?))) {
             let (rule, message) = rule(&line[at + word.len()..]);
-            let place = Some((file, None, None));
-            return OutputLine::Finding(LocatedMessage {
-                place,
-                rule,
-                message,
-                is_error: Some(is_error),
-            });
+            let base = printed.finding(rule, message);
+            return OutputLine::Finding(Finding { file: file.to_owned(), is_error, ..base }, true);
         }
     }
     let is_name = |name: &str| {
@@ -191,7 +170,7 @@ fn without_line<'a>(head: &'a str, line: &'a str, edited: &str) -> OutputLine<'a
 }
 
 /// GitHub's `::error title=…,file=…,line=…,col=…::message`, which many tools can print.
-fn annotation(line: &str) -> Option<LocatedMessage<'_>> {
+fn annotation(line: &str, printed: &Printed<'_>) -> Option<Finding> {
     let (level, rest) = line.strip_prefix("::")?.split_once(' ')?;
     let is_error = match level {
         "error" => true,
@@ -206,8 +185,8 @@ fn annotation(line: &str) -> Option<LocatedMessage<'_>> {
     let title = member("title").unwrap_or_default();
     let (coded, rest) = rule(message);
     let (rule, message) = if coded.is_empty() { (title, message) } else { (coded, rest) };
-    let place = Some((member("file")?, number("line"), number("col")));
-    Some(LocatedMessage { place, rule, message, is_error: Some(is_error) })
+    let (file, base) = (member("file")?.to_owned(), printed.finding(rule, message));
+    Some(Finding { file, line: number("line"), column: number("col"), is_error, ..base })
 }
 
 /// A tool's severity, and the rest of the message.
