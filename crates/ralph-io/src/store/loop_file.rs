@@ -423,6 +423,20 @@ mod tests {
 
     /// Two registrations answer one event side by side.
     #[test]
+    fn what_was_written_since_the_state_was_read_is_not_lost() {
+        let (_folder, file) = file();
+        let change = |seen: Loaded| {
+            file.update_seen(seen, |state| state.max_iterations += 1).unwrap().unwrap();
+            let state = file.read().unwrap().unwrap().state;
+            (state.iteration, state.max_iterations)
+        };
+        let seen = file.read().unwrap().unwrap();
+        iterate(&file);
+        assert_eq!(change(seen), (1, 26));
+        assert_eq!(change(file.read().unwrap().unwrap()), (1, 27));
+    }
+
+    #[test]
     fn whoever_reads_that_a_loop_runs_again_compares_with_what_it_goes_on_with() {
         let folder = tempfile::tempdir().unwrap();
         let (project, place) = (folder.path().join("p"), folder.path().join("ralph/loops/L"));
