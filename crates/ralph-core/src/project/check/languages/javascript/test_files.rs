@@ -98,20 +98,50 @@ fn folders(package: &Path, folder: &Path) -> Vec<PathBuf> {
     folders
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Runner {
-    Vitest,
-    Jest,
-    Mocha,
-    Bun,
-    Node(NodeTestCall),
+/// A test runner, as the project calls it.
+struct TestRunner {
+    name: &'static str,
+    program: String,
+    /// The arguments before the names of the tests.
+    arguments: Vec<String>,
+    form: OutputFormat,
+    naming: TestNaming,
+    reads_typescript: bool,
+}
+
+/// A runner that is called in the same way everywhere. Coverage is off: some of the tests cannot
+/// reach a threshold that is meant for all of them.
+fn known(name: &'static str) -> TestRunner {
+    let (arguments, form, naming): (&[&str], _, _) = match name {
+        "vitest" => (
+            &[
+                "run",
+                "--reporter=json",
+                "--no-color",
+                "--passWithNoTests",
+                "--coverage.enabled=false",
+            ],
+            OutputFormat::Vitest,
+            TestNaming::Dotted,
+        ),
+        "jest" => (
+            &["--json", "--ci", "--coverage=false", "--runTestsByPath"],
+            OutputFormat::Vitest,
+            TestNaming::Dotted,
+        ),
+        "bun" => (&["test"], OutputFormat::Whole, TestNaming::Underscored),
+        _ => (&[], OutputFormat::Whole, TestNaming::InFolders),
+    };
+    let arguments = arguments.iter().map(|one| (*one).to_owned()).collect();
+    let program = name.to_owned();
+    TestRunner { name, program, arguments, form, naming, reads_typescript: true }
 }
 
 /// The runners with a configuration file. In a folder with several, the first wins.
-const CONFIGS: &[(Runner, &[&str])] = &[
-    (Runner::Vitest, &["vitest.config.*", "vitest.workspace.*"]),
-    (Runner::Jest, &["jest.config.*"]),
-    (Runner::Mocha, &[".mocharc.*"]),
+const CONFIGS: &[(&str, &[&str])] = &[
+    ("vitest", &["vitest.config.*", "vitest.workspace.*"]),
+    ("jest", &["jest.config.*"]),
+    ("mocha", &[".mocharc.*"]),
 ];
 
 /// Adds a run of the tests that belong to the file.
@@ -122,26 +152,28 @@ pub(super) fn add(around: &dyn Around, wanted: &mut CheckBuilder) {
     let folder = Package::all(around)
         .first()
         .map_or_else(|| folder_of(&config).into(), |package| package.folder.clone());
-    let tests = tests(around, &folder, runner.takes());
-    if tests.is_empty() || !tests.iter().all(|test| runner.can_run(test)) {
+    let tests = tests(around, &folder, runner.naming);
+    let is_readable = |test: &PathBuf| {
+        runner.reads_typescript || matches_any(&["*.js", "*.mjs", "*.cjs"], name_of(test))
+    };
+    if tests.is_empty() || !tests.iter().all(is_readable) {
         return;
     }
     let remedy = remedy(around);
-    let Some(tool) = wanted.configured(around, runner.program(), &config, &remedy) else { return };
+    let Some(tool) = wanted.configured(around, &runner.program, &config, &remedy) else { return };
     let tests: Vec<String> = tests.iter().map(|test| text_of(test)).collect();
-    let arguments: Vec<&str> =
-        runner.arguments().into_iter().chain(tests.iter().map(String::as_str)).collect();
+    let arguments: Vec<&str> = runner.arguments.iter().chain(&tests).map(String::as_str).collect();
     wanted
-        .run(Test, runner.name(), &tool, &arguments, runner.form())
+        .run(Test, runner.name, &tool, &arguments, runner.form)
         .because(format!("{} uses it, and has tests for this file", said(around, &config)));
 }
 
 /// The runner that this folder mentions, and the file that does.
-fn in_folder(around: &dyn Around, folder: &Path) -> Option<(Runner, PathBuf)> {
+fn in_folder(around: &dyn Around, folder: &Path) -> Option<(TestRunner, PathBuf)> {
     let names = around.names(folder);
     let config = CONFIGS.iter().find_map(|(runner, patterns)| {
         let name = names.iter().find(|name| matches_any(patterns, name))?;
-        Some((runner.clone(), folder.join(name)))
+        Some((known(runner), folder.join(name)))
     });
     config.or_else(|| {
         let package = Package::at(around, folder)?;
@@ -150,81 +182,14 @@ fn in_folder(around: &dyn Around, folder: &Path) -> Option<(Runner, PathBuf)> {
 }
 
 /// If there are several runners, the script decides, because a dependency may be a leftover.
-fn of_package(package: &Package) -> Option<Runner> {
-    let script = package.script("test");
-    let words: Vec<&str> = script.split_whitespace().collect();
-    let named = [(Runner::Vitest, "vitest"), (Runner::Jest, "jest"), (Runner::Mocha, "mocha")];
-    let by_script = || named.iter().find(|(_, name)| words.contains(name));
-    let by_need = || named.iter().find(|(_, name)| package.needs(name));
-    if package.has("jest") {
-        return Some(Runner::Jest);
-    }
-    if let Some((runner, _)) = by_script() {
-        return Some(runner.clone());
-    }
-    if words.windows(2).any(|pair| pair == ["bun", "test"]) {
-        return Some(Runner::Bun);
-    }
-    call(&words).map(Runner::Node).or_else(|| by_need().map(|(runner, _)| runner.clone()))
-}
-
-impl Runner {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Vitest => "vitest",
-            Self::Jest => "jest",
-            Self::Mocha => "mocha",
-            Self::Bun => "bun",
-            Self::Node(_) => "node test",
-        }
-    }
-
-    fn program(&self) -> &str {
-        match self {
-            Self::Node(call) => &call.program,
-            _ => self.name(),
-        }
-    }
-
-    /// The arguments before the names of the tests. Coverage is off: some of the tests cannot reach
-    /// a threshold that is meant for all of them.
-    fn arguments(&self) -> Vec<&str> {
-        match self {
-            Self::Vitest => {
-                let quiet = ["--no-color", "--passWithNoTests", "--coverage.enabled=false"];
-                ["run", "--reporter=json"].into_iter().chain(quiet).collect()
-            }
-            Self::Jest => vec!["--json", "--ci", "--coverage=false", "--runTestsByPath"],
-            Self::Mocha => Vec::new(),
-            Self::Bun => vec!["test"],
-            Self::Node(call) => {
-                let flags = call.flags.iter().map(String::as_str);
-                flags.chain(["--test", "--test-reporter=spec"]).collect()
-            }
-        }
-    }
-
-    fn form(&self) -> OutputFormat {
-        match self {
-            Self::Vitest | Self::Jest => OutputFormat::Vitest,
-            Self::Mocha | Self::Bun | Self::Node(_) => OutputFormat::Whole,
-        }
-    }
-
-    fn takes(&self) -> TestNaming {
-        match self {
-            Self::Vitest | Self::Jest => TestNaming::Dotted,
-            Self::Bun => TestNaming::Underscored,
-            Self::Mocha | Self::Node(_) => TestNaming::InFolders,
-        }
-    }
-
-    fn can_run(&self, test: &Path) -> bool {
-        match self {
-            Self::Node(call) => call.can_run(test),
-            _ => true,
-        }
-    }
+fn of_package(package: &Package) -> Option<TestRunner> {
+    const NAMED: [&str; 3] = ["vitest", "jest", "mocha"];
+    let words: Vec<&str> = package.script("test").split_whitespace().collect();
+    let by_script = || NAMED.into_iter().find(|name| words.contains(name));
+    let bun = || words.windows(2).any(|pair| pair == ["bun", "test"]).then_some("bun");
+    let by_need = || NAMED.into_iter().find(|name| package.needs(name)).map(known);
+    let named = package.has("jest").then_some("jest").or_else(by_script).or_else(bun);
+    named.map(known).or_else(|| of_node(&words)).or_else(by_need)
 }
 
 // Node's own test runner, as the project's script calls it.
@@ -232,33 +197,22 @@ impl Runner {
 /// Options that change how a test is loaded and that take a value.
 const LOADERS: &[&str] = &["--import", "--loader", "--experimental-loader", "--require", "-r"];
 
-/// A call of Node's test runner.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct NodeTestCall {
-    /// `node`, or `tsx`, which is Node with a loader.
-    program: String,
-    /// The options without which the tests would not load.
-    flags: Vec<String>,
-    reads_typescript: bool,
-}
-
-impl NodeTestCall {
-    /// True if this call can load the test's language.
-    fn can_run(&self, test: &Path) -> bool {
-        self.reads_typescript || matches_any(&["*.js", "*.mjs", "*.cjs"], name_of(test))
-    }
-}
-
-/// The first call in these words of a script.
-fn call(words: &[&str]) -> Option<NodeTestCall> {
+/// The first call of Node's test runner in these words of a script, by `node` or by `tsx`, which is
+/// Node with a loader.
+fn of_node(words: &[&str]) -> Option<TestRunner> {
     let ends = |word: &&str| matches!(*word, "&&" | "||" | "|") || word.ends_with(';');
     words.split(ends).find_map(|words| {
         let start = words.iter().position(|word| matches!(*word, "node" | "tsx"))?;
-        let (program, arguments) = (words[start], &words[start + 1..]);
-        arguments.contains(&"--test").then(|| NodeTestCall {
+        let (program, given) = (words[start], &words[start + 1..]);
+        let mut arguments = flags(given);
+        arguments.extend(["--test", "--test-reporter=spec"].map(str::to_owned));
+        given.contains(&"--test").then(|| TestRunner {
+            name: "node test",
             program: program.to_owned(),
-            flags: flags(arguments),
-            reads_typescript: program == "tsx" || reads_typescript(arguments),
+            arguments,
+            form: OutputFormat::Whole,
+            naming: TestNaming::InFolders,
+            reads_typescript: program == "tsx" || reads_typescript(given),
         })
     })
 }
