@@ -89,28 +89,17 @@ const OTHERS: ConfigFiles = ConfigFiles {
 
 const PRE_COMMIT: &str = ".pre-commit-config.yaml";
 
-/// A formatter, and the file that names it.
-enum Formatter {
-    Ruff(PathBuf),
-    Black(PathBuf),
-}
-
 fn format(around: &dyn Around, wanted: &mut CheckBuilder) {
-    match formatter(around) {
-        Some(Formatter::Ruff(by)) => ruff(around, by, wanted),
-        Some(Formatter::Black(by)) => black(around, by, wanted),
-        None => {}
-    }
-}
-
-fn formatter(around: &dyn Around) -> Option<Formatter> {
-    let ruff = || nearest(around, RUFF_FORMAT).or_else(|| hook(around, "ruff-format"));
-    let black = || nearest(around, BLACK).or_else(|| hook(around, "black"));
+    let of_ruff = || nearest(around, RUFF_FORMAT).or_else(|| hook(around, "ruff-format"));
+    let of_black = || nearest(around, BLACK).or_else(|| hook(around, "black"));
     let by_default = || nearest(around, OTHERS).is_none().then(|| nearest(around, RUFF))?;
-    ruff()
-        .map(Formatter::Ruff)
-        .or_else(|| black().map(Formatter::Black))
-        .or_else(|| by_default().map(Formatter::Ruff))
+    if let Some(by) = of_ruff() {
+        ruff(around, &by, wanted);
+    } else if let Some(by) = of_black() {
+        black(around, &by, wanted);
+    } else if let Some(by) = by_default() {
+        ruff(around, &by, wanted);
+    }
 }
 
 /// The pre-commit configuration that contains a hook with this id.
@@ -129,22 +118,22 @@ fn names_hook(line: &str, id: &str) -> bool {
 }
 
 /// If ruff is missing, its lint check reports that.
-fn ruff(around: &dyn Around, by: PathBuf, wanted: &mut CheckBuilder) {
+fn ruff(around: &dyn Around, by: &Path, wanted: &mut CheckBuilder) {
     let Some(tool) = around.tool("ruff") else { return };
     let line = ["format", "--quiet", "--no-cache", "--force-exclude", &text_of(around.file())];
     wanted
         .add(Fix, "ruff format", tool.with(&line), OutputFormat::Whole)
-        .at(folder_of(&by))
-        .because(format!("{} names it", said(around, &by)));
+        .at(folder_of(by))
+        .because(format!("{} names it", said(around, by)));
 }
 
-fn black(around: &dyn Around, by: PathBuf, wanted: &mut CheckBuilder) {
+fn black(around: &dyn Around, by: &Path, wanted: &mut CheckBuilder) {
     let remedy = "run `pip install black`";
-    let Some(black) = wanted.configured(around, "black", &by, remedy) else { return };
+    let Some(black) = wanted.configured(around, "black", by, remedy) else { return };
     let arguments = ["--quiet", &text_of(around.file())];
     wanted
         .run(Fix, "black", &black, &arguments, OutputFormat::Whole)
-        .because(format!("{} names it", said(around, &by)));
+        .because(format!("{} names it", said(around, by)));
 }
 
 // The type checkers that the project configures.
