@@ -64,18 +64,18 @@ pub fn text(report: &CheckReport) -> Option<String> {
     let mut findings: Vec<&Finding> = report.new.iter().collect();
     findings
         .sort_by_key(|one| (!one.is_error, !report.files.contains(&one.file), &one.file, one.line));
-    let mut told = 0;
+    let mut n_told = 0;
     for finding in findings.iter().take(MOST) {
-        let line = line(finding);
+        let line = told(finding, PER_FINDING);
         if units(&text) + units(&line) + 1 > room {
             break;
         }
         text.push('\n');
         text.push_str(&line);
-        told += 1;
+        n_told += 1;
     }
-    if told < findings.len() {
-        let left = findings.len() - told;
+    if n_told < findings.len() {
+        let left = findings.len() - n_told;
         let _ =
             write!(text, "\n… and {left} more, all of them in {}", sanitize::visible(&report.full));
     }
@@ -109,10 +109,6 @@ pub fn in_full(finding: &Finding) -> String {
 }
 
 /// `src/a.ts:3:5 error TS2322 (tsc): Type 'string' …`
-fn line(finding: &Finding) -> String {
-    told(finding, PER_FINDING)
-}
-
 fn told(finding: &Finding, most: usize) -> String {
     let mut place = finding.file.clone();
     for number in [finding.line, finding.column].into_iter().flatten() {
@@ -129,48 +125,42 @@ fn told(finding: &Finding, most: usize) -> String {
 
 /// The lines below the findings; empty if there are none.
 fn the_rest(report: &CheckReport) -> String {
-    let mut text = String::new();
-    let mut say = |line: String| {
-        text.push('\n');
-        text.push_str(&sanitize::visible(&line));
-    };
+    let mut lines = Vec::new();
     for (file, fixers) in by_name(&report.fixed) {
-        say(format!(
-            "{file} was changed by {}: read it again before you edit it.",
-            fixers.join(", ")
-        ));
+        let fixers = fixers.join(", ");
+        lines.push(format!("{file} was changed by {fixers}: read it again before you edit it."));
     }
     if report.told_before > 0 {
-        say(format!("{} reported before: still there.", count(report.told_before, "finding")));
+        let findings = count(report.told_before, "finding");
+        lines.push(format!("{findings} reported before: still there."));
     }
     for (name, what) in &report.unfinished {
-        say(format!("{name} did not finish ({what}), so its result is unknown."));
+        lines.push(format!("{name} did not finish ({what}), so its result is unknown."));
     }
     for (name, why) in &report.not_run {
-        say(format!("{name} did not run: {why}"));
+        lines.push(format!("{name} did not run: {why}"));
     }
     for (name, when) in &report.later {
-        say(format!("{name} is too slow for an edit and runs later: {when}"));
+        lines.push(format!("{name} is too slow for an edit and runs later: {when}"));
     }
-    let says_something = !report.new.is_empty() || !text.is_empty();
-    let mut add = |line: String| {
-        text.push('\n');
-        text.push_str(&line);
-    };
-    if says_something && !report.beside.is_empty() {
-        let names = sanitize::visible(&report.beside.join(", ")).into_owned();
-        add(format!("Not known yet: {names}. You are told later what they find."));
+    if report.new.is_empty() && lines.is_empty() {
+        return String::new();
     }
-    if says_something && report.old > 0 {
-        add(format!("{}, from before this work, not listed.", count(report.old, "old finding")));
+    if !report.beside.is_empty() {
+        let names = report.beside.join(", ");
+        lines.push(format!("Not known yet: {names}. You are told later what they find."));
     }
-    if says_something && report.elsewhere > 0 {
-        add(format!(
+    if report.old > 0 {
+        let findings = count(report.old, "old finding");
+        lines.push(format!("{findings}, from before this work, not listed."));
+    }
+    if report.elsewhere > 0 {
+        lines.push(format!(
             "{} in other files, not listed: it is not known whether this work brought them.",
             count(report.elsewhere, "finding")
         ));
     }
-    text
+    lines.iter().map(|line| format!("\n{}", sanitize::visible(line))).collect()
 }
 
 /// Groups the second items of the pairs by the first.
