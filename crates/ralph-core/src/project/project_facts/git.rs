@@ -6,7 +6,7 @@
 //! client's information for users who have switched that off.
 
 use super::{Fact, Project, page};
-use crate::text::plural::noun;
+use crate::text::plural::{counted, noun};
 use std::collections::BTreeMap;
 
 /// The client truncates its status at this length.
@@ -23,10 +23,11 @@ pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
     let status = GitStatus::of(project);
     let mut lines = Vec::new();
     lines.extend(operations(project));
-    if let Some(status) = &status {
-        lines.extend(conflicts(status));
-    }
-    lines.extend(detached(&head).filter(|_| !detaches_head(project)));
+    lines.extend(status.as_ref().and_then(|status| {
+        page::labelled("conflicts to be resolved: ", status.conflicts(), MOST_CONFLICTS)
+    }));
+    let detached = commit_id(&head).filter(|_| !detaches_head(project));
+    lines.extend(detached.map(|commit| format!("HEAD is detached at {commit}")));
     lines.extend(project.main_work_tree().map(|main| {
         format!("this is a linked work tree; the main one is {}", page::quoted(&main))
     }));
@@ -73,15 +74,6 @@ pub(super) fn changes(project: &dyn Project) -> Option<Fact> {
     }
 }
 
-fn conflicts(status: &GitStatus) -> Option<String> {
-    let conflicts = status.conflicts();
-    page::labelled("conflicts to be resolved: ", conflicts, MOST_CONFLICTS)
-}
-
-fn detached(head: &str) -> Option<String> {
-    Some(format!("HEAD is detached at {}", commit_id(head)?))
-}
-
 fn upstream(status: &GitStatus) -> Option<String> {
     let name = page::quoted(status.upstream.as_deref()?);
     Some(match status.ahead_behind {
@@ -98,11 +90,8 @@ fn upstream(status: &GitStatus) -> Option<String> {
 
 fn stashes(project: &dyn Project) -> Option<String> {
     let log = project.git_text("logs/refs/stash")?;
-    match log.lines().filter(|line| !line.is_empty()).count() {
-        0 => None,
-        1 => Some("1 stash".to_owned()),
-        count => Some(format!("{count} stashes")),
-    }
+    let n_stashes = log.lines().filter(|line| !line.is_empty()).count();
+    (n_stashes > 0).then(|| counted(n_stashes, "stash", "stashes"))
 }
 
 /// The parts that a clone has left out.
@@ -169,23 +158,20 @@ fn rebase(project: &dyn Project) -> Option<String> {
         let word = text.trim();
         (!word.is_empty()).then(|| word.to_owned())
     };
-    if word("rebase-merge/head-name").is_some() || word("rebase-merge/onto").is_some() {
-        let branch = word("rebase-merge/head-name").map(|name| named(&name));
-        let onto = commit_in(project, "rebase-merge/onto").map(|id| format!(" onto {id}"));
-        let step = step(word("rebase-merge/msgnum"), word("rebase-merge/end"));
-        return Some(format!(
-            "a rebase{}{}{step}",
-            branch.unwrap_or_default(),
-            onto.unwrap_or_default()
-        ));
-    }
-    let step = step(word("rebase-apply/next"), word("rebase-apply/last"));
-    if project.git_text("rebase-apply/applying").is_some() {
+    let is_merge = word("rebase-merge/head-name").or(word("rebase-merge/onto")).is_some();
+    let [folder, at, of] = match is_merge {
+        true => ["rebase-merge", "msgnum", "end"],
+        false => ["rebase-apply", "next", "last"],
+    };
+    let step = step(word(&format!("{folder}/{at}")), word(&format!("{folder}/{of}")));
+    if !is_merge && project.git_text("rebase-apply/applying").is_some() {
         return Some(format!("applying patches by git am{step}"));
     }
-    let onto = commit_in(project, "rebase-apply/onto")?;
-    let branch = word("rebase-apply/head-name").map(|name| named(&name));
-    Some(format!("a rebase{} onto {onto}{step}", branch.unwrap_or_default()))
+    let onto = commit_in(project, &format!("{folder}/onto")).map(|id| format!(" onto {id}"));
+    let branch = word(&format!("{folder}/head-name")).map(|name| named(&name));
+    let rebase =
+        || format!("a rebase{}{}", branch.unwrap_or_default(), onto.as_deref().unwrap_or_default());
+    (is_merge || onto.is_some()).then(|| rebase() + &step)
 }
 
 fn named(branch: &str) -> String {
