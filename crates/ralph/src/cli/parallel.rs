@@ -20,7 +20,7 @@ use ralph_core::evidence::receipt::ReceiptStatus;
 use ralph_core::modes::build as rules;
 use ralph_core::modes::parallel::merge::MergeOutcome;
 use ralph_core::modes::parallel::{self, NextParallelStep, WavePlan};
-use ralph_core::state::{Criterion, LoopState, Task};
+use ralph_core::state::{Criterion, LimitFlag, LoopState, Task};
 use ralph_io::git::worker_base::{self, Base};
 use ralph_io::process::wait_any::Interrupts;
 use ralph_io::project::user_files;
@@ -268,7 +268,7 @@ const EXIT_CODES: &str = "Exit codes: 0 the loop is complete; 1 tasks are unfini
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct RunArgs {
     /// Maximum number of workers at once [default: the loop's limit]
-    #[arg(long, short_alias = 'n', value_name = "N", value_parser = number::workers)]
+    #[arg(long, short_alias = 'n', value_name = "N", value_parser = number::limit::<u32>(LimitFlag::MaxWorkers))]
     workers: Option<u32>,
     /// Once all work is merged and the criteria hold, have fresh reviewers examine the changes
     #[arg(long)]

@@ -10,7 +10,7 @@ use crate::runs::build::{self, ReadyRun, RunOptions};
 use crate::runs::shared::{self, SharedOptions};
 use anyhow::{Context, Result};
 use ralph_core::modes::arguments::{ArgumentError, LoopRequest, Options};
-use ralph_core::state::{LoopState, Mode};
+use ralph_core::state::{LimitFlag, LoopState, Mode};
 use ralph_hooks::begin::{self, StartOutcome};
 use ralph_io::client::given;
 use ralph_io::git::shared::SharedPlace;
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     shared: SharedArgs,
     /// Maximum number of workers at once in a shared loop [default: the plan's limit]
-    #[arg(long, value_name = "N", value_parser = number::workers, requires = "shared")]
+    #[arg(long, value_name = "N", value_parser = number::limit::<u32>(LimitFlag::MaxWorkers), requires = "shared")]
     workers: Option<u32>,
     #[command(flatten)]
     limits: LoopLimits,

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::arguments::{self, LoopRequest, Options};
 use ralph_core::modes::mode;
-use ralph_core::state::{Completion, Criterion, LoopState, Mode, StartedBy};
+use ralph_core::state::{Completion, Criterion, LimitFlag, LoopState, Mode, StartedBy};
 use ralph_core::views::messages;
 use ralph_hooks::begin::{self, StartOutcome, StartRequest};
 use ralph_hooks::typed;
@@ -34,7 +34,7 @@ pub(crate) struct Args {
         long,
         alias = "max-workers",
         value_name = "N",
-        value_parser = number::workers,
+        value_parser = number::limit::<u32>(LimitFlag::MaxWorkers),
         allow_hyphen_values = true
     )]
     workers: Option<u32>,
@@ -55,16 +55,16 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct LoopLimits {
     /// Limit of the turns after the first, or of the rounds of `ralph run` [default: 25]
-    #[arg(long, value_name = "N", value_parser = number::max_iterations, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = number::limit::<u32>(LimitFlag::MaxIterations), allow_hyphen_values = true)]
     max_iterations: Option<u32>,
     /// Limit of working time, in minutes [default: 480]
-    #[arg(long, value_name = "N", value_parser = number::max_minutes, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = number::limit::<u64>(LimitFlag::MaxMinutes), allow_hyphen_values = true)]
     max_minutes: Option<u64>,
     /// Token limit, workers included [default: no limit]
-    #[arg(long, value_name = "N", value_parser = number::max_tokens, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = number::limit::<u64>(LimitFlag::MaxTokens), allow_hyphen_values = true)]
     max_tokens: Option<u64>,
     /// Stops in a row without progress that end the loop [default: 3]
-    #[arg(long, value_name = "N", value_parser = number::stall_limit, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = number::limit::<u32>(LimitFlag::StallLimit), allow_hyphen_values = true)]
     stall_limit: Option<u32>,
     /// A criterion and the command that proves it; repeatable
     #[arg(long = "ac", value_name = "DESCRIPTION=COMMAND", value_parser = criterion)]

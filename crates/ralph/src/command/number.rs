@@ -4,29 +4,14 @@ use ralph_core::modes::arguments::parse_number;
 use ralph_core::state::LimitFlag;
 use ralph_io::store::manifest::ManifestKey;
 
-/// Parses `--max-iterations`.
-pub(crate) fn max_iterations(text: &str) -> Result<u32, String> {
-    loop_bound(LimitFlag::MaxIterations, text).and_then(narrow)
-}
-
-/// Parses `--stall-limit`.
-pub(crate) fn stall_limit(text: &str) -> Result<u32, String> {
-    loop_bound(LimitFlag::StallLimit, text).and_then(narrow)
-}
-
-/// Parses `--workers`.
-pub(crate) fn workers(text: &str) -> Result<u32, String> {
-    loop_bound(LimitFlag::MaxWorkers, text).and_then(narrow)
-}
-
-/// Parses `--max-minutes`.
-pub(crate) fn max_minutes(text: &str) -> Result<u64, String> {
-    loop_bound(LimitFlag::MaxMinutes, text)
-}
-
-/// Parses `--max-tokens`.
-pub(crate) fn max_tokens(text: &str) -> Result<u64, String> {
-    loop_bound(LimitFlag::MaxTokens, text)
+/// Parses a limit of a loop.
+pub(crate) fn limit<N: TryFrom<u64>>(
+    limit: LimitFlag,
+) -> impl Fn(&str) -> Result<N, String> + Clone {
+    move |text| {
+        let number = parse_number(limit, text).map_err(|refusal| refusal.to_string())?;
+        N::try_from(number).map_err(|_| format!("`{number}` is too large"))
+    }
 }
 
 /// Parses `--max-cost`: US dollars, as `5` or `2.50`.
@@ -37,18 +22,10 @@ pub(crate) fn max_cost(text: &str) -> Result<f64, String> {
     cost.ok_or_else(|| format!("needs an amount in US dollars, as 5 or 2.50, not `{text}`"))
 }
 
-fn loop_bound(number: LimitFlag, text: &str) -> Result<u64, String> {
-    parse_number(number, text).map_err(|refusal| refusal.to_string())
-}
-
-fn narrow(number: u64) -> Result<u32, String> {
-    u32::try_from(number).map_err(|error| error.to_string())
-}
-
 /// Parses a count that may be 0, which each command interprets for itself.
 pub(crate) fn from_zero(text: &str) -> Result<u32, String> {
     let refusal = |_| format!("needs a whole number from 0 to 10000 in plain digits, not `{text}`");
-    if text == "0" { Ok(0) } else { max_iterations(text).map_err(refusal) }
+    if text == "0" { Ok(0) } else { limit(LimitFlag::MaxIterations)(text).map_err(refusal) }
 }
 
 /// Parses any other count, by the same rule.

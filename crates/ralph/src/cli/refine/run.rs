@@ -21,6 +21,7 @@ use ralph_core::modes::refine::prompt::Tracker;
 use ralph_core::modes::refine::state::Refinement;
 use ralph_core::modes::refine::{Mode, RefineEvent, RefineOutcome, chart, say, step};
 use ralph_core::protocol::permission::Need;
+use ralph_core::state::LimitFlag;
 use ralph_core::views::notice::NoticeEvent;
 use ralph_io::process::wait_any::{InterruptRequest, Interrupts};
 use ralph_io::project::{settings, user_files};
@@ -65,7 +66,7 @@ pub(crate) struct RunArgs {
         short = 'n',
         long,
         value_name = "N",
-        value_parser = number::max_iterations,
+        value_parser = number::limit::<u32>(LimitFlag::MaxIterations),
         allow_hyphen_values = true
     )]
     max_iterations: Option<u32>,

@@ -18,7 +18,7 @@ use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::machine::{self, Act};
 use ralph_core::modes::orchestration::snapshot::Snapshot;
 use ralph_core::protocol::permission::Need;
-use ralph_core::state::{Criterion, LoopState, Mode};
+use ralph_core::state::{Criterion, LimitFlag, LoopState, Mode};
 use ralph_hooks::begin::{self, StartOutcome};
 use ralph_hooks::modes::orchestration::driving;
 use ralph_io::client::{self, given};
@@ -36,13 +36,13 @@ pub(crate) struct Args {
     #[command(flatten)]
     which: OrchestrationArg,
     /// Maximum number of agent calls [default: 200]
-    #[arg(short = 'n', long, value_name = "N", value_parser = number::max_iterations, allow_hyphen_values = true)]
+    #[arg(short = 'n', long, value_name = "N", value_parser = number::limit::<u32>(LimitFlag::MaxIterations), allow_hyphen_values = true)]
     max_iterations: Option<u32>,
     /// Limit of working time, in minutes [default: 480]
-    #[arg(long, value_name = "N", value_parser = number::max_minutes, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = number::limit::<u64>(LimitFlag::MaxMinutes), allow_hyphen_values = true)]
     max_minutes: Option<u64>,
     /// Token limit, all agents together [default: no limit]
-    #[arg(long, value_name = "N", value_parser = number::max_tokens, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = number::limit::<u64>(LimitFlag::MaxTokens), allow_hyphen_values = true)]
     max_tokens: Option<u64>,
     /// A criterion and the command that proves it; repeatable
     #[arg(long = "ac", value_name = "DESCRIPTION=COMMAND", value_parser = criterion)]
