@@ -5,12 +5,12 @@ mod show;
 pub(super) mod sync;
 
 use super::Reach;
-use crate::command::context_dir::{Here, note, note_at};
-use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::context_dir::{Here, note};
+use crate::command::exit::{Exit, bad_state};
 use crate::command::plan_import;
 use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::ValueHint;
 use ralph_core::state::{LoopState, TaskStatus};
 use ralph_core::tasks::graph::{self, TaskError};
@@ -18,7 +18,6 @@ use ralph_core::tasks::plan;
 use ralph_core::text::plural::counted;
 use ralph_hooks::begin;
 use ralph_io::store::lifecycle;
-use serde_json::Value;
 pub(super) use show::{Format, in_format};
 use std::path::Path;
 pub(super) use sync::store;
@@ -116,11 +115,11 @@ fn update<T>(
     let file = found.file.clone();
     let changed = found.update(|state| change(state).map(|what| (what, state.position())));
     let changed = changed.map_err(bad_state)?.context("the loop is gone")?;
-    let (what, position) = changed.map_err(|why| refused(Exit::No, why.to_string()))?;
+    let (what, position) = changed.map_err(|why| anyhow!(why.to_string()))?;
     if here.session.is_none() {
-        let command = format!("task {command}");
         let why = "a person changed the tasks";
-        note_at(here, &file, position, &command, "changed", why, Value::Null);
+        let entry = here.entry(position, &format!("task {command}"), "changed", why);
+        let _ = lifecycle::note(&here.home, &file, &entry);
     }
     Ok(what)
 }

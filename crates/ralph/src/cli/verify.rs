@@ -2,12 +2,12 @@
 
 use crate::cli::status::text::worth;
 use crate::command::complete;
-use crate::command::context_dir::{Here, note_seen};
+use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, Colour, visible, visible_lines};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::verify::{self, Pace, VerifyOrder, VerifyOutcome, Watcher};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap_complete::engine::ArgValueCandidates;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use ralph_core::evidence::receipt::ReceiptStatus;
@@ -17,6 +17,8 @@ use ralph_core::state::{Criterion, CriterionRunner, LoopState};
 use ralph_core::text::plural::{lasted, noun};
 use ralph_core::views::phrases;
 use ralph_io::project::environment::{self, Surroundings};
+use ralph_io::store::journal::JournalEntry;
+use ralph_io::store::lifecycle;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -74,9 +76,10 @@ fn run_as(args: &Args, clean: Option<bool>) -> Result<Exit> {
         return Err(refused(Exit::Usage, why));
     }
     if found.state.acceptance_criteria.is_empty() {
-        let message = "the loop has no criteria to run; to add one, pause the loop and type \
-                       /ralph --ac 'DESCRIPTION=COMMAND'";
-        return Err(refused(Exit::No, message));
+        bail!(
+            "the loop has no criteria to run; to add one, pause the loop and type \
+                       /ralph --ac 'DESCRIPTION=COMMAND'"
+        );
     }
     let request = RunRequest { clean, ..request(&found, args)? };
     let watcher = VerifyDisplay::new(&found.state, &args.ids);
@@ -139,7 +142,7 @@ fn request(found: &FoundLoop, args: &Args) -> Result<RunRequest> {
         return Ok(RunRequest { pace, ..request_by_command(found) });
     }
     if verify::requester() != Some(CriterionRunner::Driver) {
-        return Err(refused(Exit::No, "`--for-driver` is for Ralph's own drivers; leave it out"));
+        bail!("`--for-driver` is for Ralph's own drivers; leave it out");
     }
     let by = CriterionRunner::Driver;
     let surroundings = verify::prepare_environment(&found.file, by, args.restored.as_deref())?;
@@ -183,7 +186,9 @@ fn carry_out(
         named.len(),
         noun(named.len(), "criterion holds", "criteria hold")
     );
-    note_seen(here, &found.file, &outcome.state, "verify", decision, &why, json!(standings));
+    let entry = here.entry(outcome.state.position(), "verify", decision, &why);
+    let entry = JournalEntry { seen: json!(standings), ..entry };
+    let _ = lifecycle::note(&here.home, &found.file, &entry);
     Ok(outcome)
 }
 

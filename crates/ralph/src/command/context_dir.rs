@@ -54,6 +54,29 @@ impl Here {
         }
     }
 
+    /// The journal's line about a command, for a loop at this position.
+    pub(crate) fn entry(
+        &self,
+        position: String,
+        command: &str,
+        decision: &str,
+        why: &str,
+    ) -> JournalEntry {
+        let took = clock::now().duration_since(self.now).as_micros();
+        JournalEntry {
+            at: clock::now(),
+            event: format!("ralph {command}"),
+            decision: decision.to_owned(),
+            why: why.to_owned(),
+            position,
+            prompt_id: String::new(),
+            input: input(),
+            seen: Value::Null,
+            record: None,
+            took_us: u64::try_from(took).unwrap_or_default(),
+        }
+    }
+
     /// Identifies the project: all its worktrees are one project.
     pub(crate) fn project(&self) -> PathBuf {
         project::identity(&self.root)
@@ -71,44 +94,7 @@ pub(crate) fn note(
     decision: &str,
     why: &str,
 ) {
-    note_seen(here, file, state, command, decision, why, Value::Null);
-}
-
-/// Like [`note`], with details for the reader.
-pub(crate) fn note_seen(
-    here: &Here,
-    file: &LoopFile,
-    state: &LoopState,
-    command: &str,
-    decision: &str,
-    why: &str,
-    seen: Value,
-) {
-    note_at(here, file, state.position(), command, decision, why, seen);
-}
-
-/// Like [`note_seen`], for a caller without the state: a large state is not copied for one line.
-pub(crate) fn note_at(
-    here: &Here,
-    file: &LoopFile,
-    position: String,
-    command: &str,
-    decision: &str,
-    why: &str,
-    seen: Value,
-) {
-    let entry: JournalEntry = JournalEntry {
-        at: clock::now(),
-        event: format!("ralph {command}"),
-        decision: decision.to_owned(),
-        why: why.to_owned(),
-        position,
-        prompt_id: String::new(),
-        input: input(),
-        seen,
-        record: None,
-        took_us: microseconds_since(here.now),
-    };
+    let entry = here.entry(state.position(), command, decision, why);
     let _ = lifecycle::note(&here.home, file, &entry);
 }
 
@@ -120,9 +106,4 @@ fn input() -> String {
         typed.push(0);
     }
     digest::of_bytes(&typed)
-}
-
-fn microseconds_since(began: Timestamp) -> u64 {
-    let took = clock::now().duration_since(began).as_micros();
-    u64::try_from(took).unwrap_or_default()
 }

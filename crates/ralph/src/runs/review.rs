@@ -4,7 +4,7 @@
 use super::options::ClientOptions;
 use super::reviewers::{self, ReviewRun, ReviewerAnswer, ReviewerOrder};
 use super::screen::Screen;
-use crate::command::context_dir::{Here, note_seen};
+use crate::command::context_dir::Here;
 use crate::command::exit::bad_state;
 use crate::verify::judge::text_of;
 use crate::verify::trees::{changed_since_start, tree_now};
@@ -21,8 +21,9 @@ use ralph_core::views::notice::NoticeEvent;
 use ralph_io::process::clock;
 use ralph_io::process::wait_any::{InterruptRequest, Interrupts};
 use ralph_io::project::confined;
+use ralph_io::store::journal::JournalEntry;
 use ralph_io::store::loop_file::LoopFile;
-use ralph_io::store::{checks, notice};
+use ralph_io::store::{checks, lifecycle, notice};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -199,7 +200,8 @@ fn record(here: &Here, file: &LoopFile, reviewed: ReviewRound) -> Result<Reviewe
     let (n_tasks, state) = updated.map_err(bad_state)?.context("the loop is gone")?;
     let told = told(&state, n_tasks);
     let details = state.reviews.last().map(|round| json!(round)).unwrap_or_default();
-    note_seen(here, file, &state, "review", "reviewed", &told, details);
+    let entry = here.entry(state.position(), "review", "reviewed", &told);
+    let _ = lifecycle::note(&here.home, file, &JournalEntry { seen: details, ..entry });
     if let Some(round) = state.reviews.last() {
         let (number, what) = (round.round, counts(round, n_tasks));
         notice::call(file, &state, &NoticeEvent::Reviewed { number, what });

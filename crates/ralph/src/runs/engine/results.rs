@@ -1,7 +1,6 @@
 //! What the clients of a run leave: their results, their cost, and what is told of them.
 
 use super::{ClientRunner, MemberExit, RunEnd, Words};
-use crate::command::context_dir::note_seen;
 use crate::command::exit::Exit;
 use crate::command::screen::{Colour, visible};
 use crate::runs::client::{RoundOutcome, RoundResult};
@@ -10,6 +9,7 @@ use crate::runs::worker::RoundMessage;
 use ralph_core::evidence::receipt;
 use ralph_core::state::{LoopState, PauseCause};
 use ralph_core::text::plural::{self, counted, lasted};
+use ralph_io::store::journal::JournalEntry;
 use ralph_io::store::lifecycle;
 use serde_json::{Map, Value};
 
@@ -140,6 +140,8 @@ impl<V> ClientRunner<'_, V> {
             .map(|one| (one.id.clone(), receipt::standing(one, None).as_str().into()))
             .collect();
         seen.insert("tokens".to_owned(), came.tokens.total().into());
-        note_seen(self.here, &file, &loaded.state, command, ended, &why, seen.into());
+        let entry = self.here.entry(loaded.state.position(), command, ended, &why);
+        let entry = JournalEntry { seen: seen.into(), ..entry };
+        let _ = lifecycle::note(&self.here.home, &file, &entry);
     }
 }
