@@ -106,20 +106,14 @@ fn client_is_gone(state: &LoopState, force: bool) -> Result<()> {
         ClientLiveness::Unknown => "its client may still be running: close it first",
     };
     let id = screen::visible(&state.loop_id);
-    let message = format!("loop {id} was left alone; {why}, or give `--loop {id} --force`");
-    Err(refused(Exit::No, message))
+    bail!("loop {id} was left alone; {why}, or give `--loop {id} --force`");
 }
 
 fn is_free(here: &Here, session: &str) -> Result<()> {
     let bound = of_session(here, session)?.filter(|found| found.state.is_live());
     bound.map_or(Ok(()), |found| {
         let id = screen::visible(&found.state.loop_id);
-        Err(refused(
-            Exit::No,
-            format!(
-                "that session has the live loop {id}; end it first: `ralph cancel --loop {id}`"
-            ),
-        ))
+        bail!("that session has the live loop {id}; end it first: `ralph cancel --loop {id}`")
     })
 }
 
@@ -226,9 +220,7 @@ pub(super) fn read_old_file(path: &Path, here: &Here) -> Result<OldLoop> {
     }
     let state = named_state(bytes, path).map_err(bad_state)?;
     if state.phase == Phase::Ended {
-        let message =
-            format!("the loop of `{}` has ended; there is nothing to take over", path.display());
-        return Err(refused(Exit::No, message));
+        bail!("the loop of `{}` has ended; there is nothing to take over", path.display());
     }
     let state = sound(planned(state, here), path)?;
     Ok(OldLoop { state, still_acts: false })
@@ -243,10 +235,7 @@ fn sound(state: LoopState, path: &Path) -> Result<LoopState> {
     };
     problems.iter().for_each(|problem| screen::tell(&screen::visible(problem)));
     let count = counted(problems.len(), "problem", "problems");
-    let message = format!(
-        "`{name}` has {count}; nothing was imported: correct the file, then adopt it again"
-    );
-    Err(refused(Exit::No, message))
+    bail!("`{name}` has {count}; nothing was imported: correct the file, then adopt it again");
 }
 
 fn named_state(bytes: Vec<u8>, path: &Path) -> Result<LoopState> {

@@ -7,7 +7,7 @@ use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::screen;
 use crate::command::select_loop::{self, LoopArgs, LoopFilter};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use ralph_core::state::Blocked;
 use ralph_core::stop::blocked;
 use ralph_core::tasks::graph::Graph;
@@ -35,18 +35,16 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
     if !found.state.is_running() {
-        let message = format!("loop {} rests already", screen::visible(&found.state.loop_id));
-        return Err(refused(Exit::No, message));
+        bail!("loop {} rests already", screen::visible(&found.state.loop_id));
     }
     let graph = Graph::new(&found.state.task_graph, here.now);
     if let Some(task) = graph.ready().next() {
-        let message = format!(
+        bail!(
             "task {} can be done meanwhile, so the loop is not blocked: do it first, or give it \
              up with `ralph task fail {} --note TEXT`",
             screen::visible(&task.id),
             screen::visible(&task.id)
         );
-        return Err(refused(Exit::No, message));
     }
     if let Some(why) = blocked::refusal(&found.state, &what) {
         return Err(refused(Exit::No, why));

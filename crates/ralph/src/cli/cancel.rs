@@ -2,12 +2,12 @@
 
 use crate::cli::who_may;
 use crate::command::context_dir::{Here, note};
-use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::exit::{Exit, bad_state};
 use crate::command::screen;
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::command::select_shared::{self, SharedArgs, one_loop};
 use crate::runs::parallel;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use ralph_core::state::{LoopState, Phase};
 use ralph_core::views::messages;
 use ralph_hooks::cancel;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         true => all(&here, &mut unreadable),
     };
     if meant.is_empty() && unreadable.is_none() {
-        return Err(refused(Exit::No, "no loop is live or planned; nothing was cancelled"));
+        bail!("no loop is live or planned; nothing was cancelled");
     }
     for found in meant {
         screen::say(&end(&here, &found, args.let_finish)?)?;

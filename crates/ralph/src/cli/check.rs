@@ -5,7 +5,7 @@ use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, must_exist, refused};
 use crate::command::screen::{self, Colour, visible, visible_lines};
 use crate::command::select_loop;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use ralph_core::project::check::choice::CheckSettings;
 use ralph_core::project::check::{Check, CheckKind, CheckMethod, Parser, answer};
 use ralph_io::process::clock;
@@ -82,8 +82,7 @@ fn loop_of_session(here: &Here) -> Result<Option<PathBuf>> {
 
 fn late_files(of_loop: Option<&Path>) -> Result<Vec<PathBuf>> {
     let Some(of_loop) = of_loop else {
-        let message = "no loop is live in this session; name the files: `ralph check FILE`";
-        return Err(refused(Exit::No, message));
+        bail!("no loop is live in this session; name the files: `ralph check FILE`");
     };
     Ok(checks::take_later(of_loop).into_keys().collect())
 }

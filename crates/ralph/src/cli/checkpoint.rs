@@ -9,7 +9,7 @@ use crate::command::exit::{Exit, refused};
 use crate::command::number;
 use crate::command::screen::{self, visible, visible_lines};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, ViewArgs};
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use ralph_io::git::checkpoint::{self, Checkpoint, Restored};
 use ralph_io::git::tree;
 use serde_json::{Value, json};
@@ -108,7 +108,7 @@ impl LoopCheckpoints {
             None => self.checkpoints.last(),
             Some(number) => self.checkpoints.iter().find(|one| one.number == number),
         };
-        found.ok_or_else(|| refused(Exit::No, self.lack(number)))
+        found.with_context(|| self.lack(number))
     }
 
     fn lack(&self, number: Option<u32>) -> String {
@@ -196,7 +196,7 @@ fn list(here: &Here, args: &ViewArgs) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     if kept.checkpoints.is_empty() {
-        return Err(refused(Exit::No, kept.lack(None)));
+        bail!(kept.lack(None));
     }
     let mut rows = vec![format!("loop {}", visible(&kept.loop_id))];
     rows.extend(kept.checkpoints.iter().map(row));

@@ -5,12 +5,12 @@
 //! of tests, and what a request for completion was refused for, such as changed tests or a repository that a round left.
 
 use crate::command::context_dir::{Here, note};
-use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::exit::{Exit, bad_state};
 use crate::command::screen::{self, visible, visible_lines};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::runs::left;
 use crate::verify::observe::Start;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt::{self, ReceiptStatus};
 use ralph_io::git::checkpoint;
@@ -97,16 +97,12 @@ pub(crate) fn run_diff(args: &DiffArgs) -> Result<Exit> {
 /// Prints git's diff between the start of the loop and the present files.
 pub(super) fn show(found: &FoundLoop, only_tests: bool) -> Result<()> {
     let start = checks::start_of(found.file.folder());
-    let start = start.ok_or_else(|| {
-        refused(
-            Exit::No,
-            "the start of this loop was not kept: the project is in no git repository",
-        )
-    })?;
+    let start = start
+        .context("the start of this loop was not kept: the project is in no git repository")?;
     let paths = match only_tests {
         true => {
             let start = Start::read(found.file.folder(), &found.state);
-            let start = start.map_err(|reason| refused(Exit::No, reason.why))?;
+            let start = start.map_err(|reason| anyhow!(reason.why))?;
             start.changed_harness(&found.state.acceptance_criteria)
         }
         false => {

@@ -5,7 +5,7 @@
 //! asks for the report about it.
 
 use crate::check::{self, CheckOrder, Pace as CheckPace, beside};
-use crate::command::exit::{Exit, refused};
+use crate::command::exit::Exit;
 use crate::command::{notify, screen};
 use crate::setup::doctor::settings::hooks_in;
 use crate::verify::{self, CriteriaChoice, Pace, Silent, VerifyOrder};
@@ -79,8 +79,9 @@ pub(in crate::cli) struct CriteriaArgs {
 
 fn run_criteria(args: &CriteriaArgs) -> Result<Exit> {
     let Some(by) = verify::requester() else {
-        let why = "`ralph delegate criteria` answers Ralph's own stop hook; `ralph verify` runs the criteria";
-        return Err(refused(Exit::No, why));
+        bail!(
+            "`ralph delegate criteria` answers Ralph's own stop hook; `ralph verify` runs the criteria"
+        );
     };
     // On failure nothing is proven, and the refusal gives the reason.
     let proof = prove(args, by)
@@ -132,8 +133,7 @@ pub(in crate::cli) struct TaskArgs {
 
 fn run_task(args: &TaskArgs) -> Result<Exit> {
     let Some(by) = verify::requester() else {
-        let why = "`ralph delegate task` answers Ralph's own drivers; `ralph verify` runs criteria";
-        return Err(refused(Exit::No, why));
+        bail!("`ralph delegate task` answers Ralph's own drivers; `ralph verify` runs criteria");
     };
     let file = LoopFile::at(&args.state);
     // `prepare_environment` may start this program again, which needs standard input untouched.

@@ -3,11 +3,11 @@
 //! A line with a known record is explained from that record; any other line is shown as it is.
 
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::exit::{Exit, bad_state};
 use crate::command::number;
 use crate::command::screen::{self, Colour, visible};
 use crate::command::select_loop::{self, LoopArgs};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use ralph_core::evidence::receipt::{Proof, ReceiptStatus};
 use ralph_core::evidence::{completion_feedback, pinned};
 use ralph_core::guard::{DenialRecord, LoopActivity};
@@ -52,8 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     if last.is_empty() {
-        let message = format!("nothing was decided yet about loop {}", visible(loop_id));
-        return Err(refused(Exit::No, message));
+        bail!("nothing was decided yet about loop {}", visible(loop_id));
     }
     let mut blocks = vec![format!("loop {}", visible(loop_id))];
     blocks.extend(last.iter().map(describe));

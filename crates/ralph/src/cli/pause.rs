@@ -2,12 +2,12 @@
 
 use crate::cli::who_may;
 use crate::command::context_dir::{Here, note};
-use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::exit::{Exit, bad_state};
 use crate::command::screen;
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::command::select_shared::{self, SharedArgs, one_loop};
 use crate::runs::parallel;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use ralph_core::modes::mode;
 use ralph_core::modes::orchestration::change::{RouterWrite, apply};
 use ralph_core::modes::orchestration::id::OrchestrationId;
@@ -59,7 +59,7 @@ pub(super) fn pause(here: &Here, found: &FoundLoop) -> Result<String> {
     });
     let (state, was_running) = paused.map_err(bad_state)?.context("the loop is gone")?;
     if !state.is_live() {
-        return Err(refused(Exit::No, format!("loop {} is not live any more", state.loop_id)));
+        bail!("loop {} is not live any more", state.loop_id);
     }
     let text = format!("loop {} {}", state.loop_id, messages::paused(&state));
     let text = screen::visible_lines(&text);
@@ -112,12 +112,7 @@ pub(super) fn resume(here: &Here, found: &FoundLoop) -> Result<String> {
     }
     if was_running || !state.is_running() {
         let phase = screen::visible(state.phase.as_str());
-        let message = format!(
-            "loop {} is not paused; it is in {phase} at {}",
-            state.loop_id,
-            state.position()
-        );
-        return Err(refused(Exit::No, message));
+        bail!("loop {} is not paused; it is in {phase} at {}", state.loop_id, state.position());
     }
     note(here, &found.file, &state, "resume", "resumed", "a person resumed on the command line");
     Ok(format!(

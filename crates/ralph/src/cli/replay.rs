@@ -4,10 +4,10 @@
 //! any time. Nothing is changed.
 
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::exit::{Exit, bad_state};
 use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, LoopArgs};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use ralph_core::stop::replay::{Again, Difference};
 use ralph_io::store::journal::{self, JournalEntry};
 use ralph_io::store::lifecycle;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         }
     };
     if replayed.is_empty() {
-        return Err(refused(Exit::No, "there is no loop"));
+        bail!("there is no loop");
     }
     match args.json {
         true => screen::print_json(&document(&replayed))?,

@@ -15,7 +15,7 @@ use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, LoopArgs};
 use crate::orchestration::{OrchestrationContext, named};
 use crate::runs::client::quoted;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::refine::state::refused_name;
 use ralph_core::state::EndingKind;
@@ -165,10 +165,9 @@ fn write(file: &Path, page: &str) -> Result<()> {
         !text.is_empty() && !text[..end].contains(page::MARK)
     };
     if found.text.as_deref().is_some_and(is_lost) {
-        let what = format!(
+        bail!(
             "`{shown}` exists and is not a report of Ralph; name another file, or remove it first"
         );
-        return Err(refused(Exit::No, what));
     }
     user_files::replace(&found, page)?;
     let real = user_files::real(&found.real).unwrap_or(found.real);

@@ -171,7 +171,7 @@ fn carry_out(args: &Args, here: &Here, plan: &str) -> Result<Exit> {
 /// Continues this project's loop, or starts the planned one.
 fn go_on(args: &Args, here: &Here) -> Result<Exit> {
     let found = select_loop::if_any(here, &args.how.which, LoopFilter::WithTasks)?;
-    let found = found.ok_or_else(|| refused(Exit::No, NOTHING))?;
+    let found = found.context(NOTHING)?;
     let options = args.options();
     if !options.criteria.is_empty() && found.state.started_at.is_some() {
         let message = "the criteria of a loop that has begun stay as they are; --ac needs a task, which starts a new loop";

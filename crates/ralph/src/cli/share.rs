@@ -6,7 +6,7 @@ use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::command::{complete, screen, select_shared};
-use anyhow::Result;
+use anyhow::{Context, Result, anyhow, bail};
 use clap_complete::engine::ArgValueCandidates;
 use ralph_core::evidence::pinned;
 use ralph_core::modes::mode;
@@ -67,24 +67,22 @@ fn share(here: &Here, args: &Args) -> Result<Exit> {
     // Another clone may have shared it at the same time, or an earlier call that was killed.
     let ledger = place.read()?.ledger;
     if plan != ledger.plan {
-        let message = format!(
+        bail!(
             "`{}` has another plan for loop {id}; plan the work as a new loop, or delete the shared \
              one: `{}`",
             args.remote,
             shared::clean(&id, &args.remote)
         );
-        return Err(refused(Exit::No, message));
     }
     let digest = place.digest(&ledger)?;
     if plan.digest(&place.records().tree(&start)?) != digest {
-        let message = format!(
+        bail!(
             "`{}` has loop {id} from commit {:.10}, which has other files than {start:.10}; check that one \
              out and type the command again, or delete the shared loop: `{}`",
             args.remote,
             ledger.start,
             shared::clean(&id, &args.remote)
         );
-        return Err(refused(Exit::No, message));
     }
     place.trust(&here.home, &ledger, &digest)?;
     put_away(here, &planned, &place)?;
@@ -96,7 +94,7 @@ fn share(here: &Here, args: &Args) -> Result<Exit> {
 fn plan(here: &Here, planned: &FoundLoop, lease_seconds: u64) -> Result<Plan> {
     let mut state = planned.state.clone();
     let id = &state.loop_id;
-    let refuse = |why: &str| refused(Exit::No, format!("{why}; nothing was shared"));
+    let refuse = |why: &str| anyhow!("{why}; nothing was shared");
     if !mode::of(&state.mode).has_tasks() || state.started_at.is_some() {
         return Err(refuse(&format!("loop {id} has begun, or has no tasks of its own")));
     }
@@ -115,21 +113,17 @@ fn plan(here: &Here, planned: &FoundLoop, lease_seconds: u64) -> Result<Plan> {
 }
 
 fn name(loop_id: &str) -> Result<Name> {
-    Name::try_from(loop_id.to_owned()).map_err(|why| {
-        let id = screen::visible(loop_id);
-        refused(Exit::No, format!("loop `{id}` cannot be shared under its id: {why}"))
-    })
+    let id = screen::visible(loop_id);
+    let name = Name::try_from(loop_id.to_owned());
+    name.map_err(|why| anyhow!("loop `{id}` cannot be shared under its id: {why}"))
 }
 
 /// The commit from which every machine begins.
 fn start(here: &Here) -> Result<ObjectId> {
     let head = checkpoint::head(&here.root).and_then(|head| ObjectId::try_from(head).ok());
-    head.ok_or_else(|| {
-        let message = format!(
-            "`{}` has no commit from which machines could begin; commit the project first",
-            here.root.display()
-        );
-        refused(Exit::No, message)
+    let root = here.root.display();
+    head.with_context(|| {
+        format!("`{root}` has no commit from which machines could begin; commit the project first")
     })
 }
 
@@ -155,9 +149,8 @@ fn put(place: &SharedPlace, plan: &Plan, start: &ObjectId) -> Result<()> {
             }
         };
         let (remote, prefix) = (place.remote(), place.space().prefix());
-        let message =
-            format!("`{remote}` does not accept references below `{prefix}` ({why}); {cure}");
-        return Err(refused(Exit::No, screen::visible(&message)));
+        let why = screen::visible(&why);
+        bail!("`{remote}` does not accept references below `{prefix}` ({why}); {cure}");
     }
     place.put_first(LedgerRecord::Plan(Box::new(plan.clone())), start).map(drop)
 }
@@ -209,8 +202,7 @@ fn clean(here: &Here, args: &Args) -> Result<Exit> {
         known.into_iter().filter(|one| *one.space.loop_id() == id).collect();
     let why = known.iter().find_map(unfinished);
     if let Some(why) = why.filter(|_| !args.force) {
-        let message = format!("{why}; with --force, its references are deleted all the same");
-        return Err(refused(Exit::No, message));
+        bail!("{why}; with --force, its references are deleted all the same");
     }
     if let Some(other) = all[0].known_remote().filter(|it| known.is_empty() && *it != args.remote) {
         let message = format!(
@@ -223,9 +215,7 @@ fn clean(here: &Here, args: &Args) -> Result<Exit> {
     }
     let was_known = all[0].exists();
     let _alone = all[0].alone().map_err(|_| {
-        let message =
-            format!("`ralph run --shared` takes part in loop {id} from this clone; end it first");
-        refused(Exit::No, message)
+        anyhow!("`ralph run --shared` takes part in loop {id} from this clone; end it first")
     })?;
     for one in known.iter().filter(|one| unfinished(one).is_some()) {
         end(&place(one.space.clone()), one)?;
@@ -236,7 +226,7 @@ fn clean(here: &Here, args: &Args) -> Result<Exit> {
     all[0].remove()?;
     let remote = &args.remote;
     if n == 0 && !was_known {
-        return Err(refused(Exit::No, format!("`{remote}` has no shared loop {id}")));
+        bail!("`{remote}` has no shared loop {id}");
     }
     let deleted = match n {
         0 => format!("`{remote}` had no references of loop {id}"),
@@ -254,13 +244,10 @@ fn only_ended(remote: &str, known: &[FoundLedger]) -> Result<Name> {
     let ended: Vec<&FoundLedger> = known.iter().filter(|one| unfinished(one).is_none()).collect();
     match ended.as_slice() {
         [one] => Ok(one.space.loop_id().clone()),
-        [] => Err(refused(Exit::No, format!("no shared loop of `{remote}` has ended"))),
+        [] => bail!("no shared loop of `{remote}` has ended"),
         _ => {
             let ids: Vec<&str> = ended.iter().map(|one| one.space.loop_id().as_str()).collect();
-            Err(refused(
-                Exit::No,
-                format!("name a loop: `--loop ID`; ended are {}", ids.join(", ")),
-            ))
+            bail!("name a loop: `--loop ID`; ended are {}", ids.join(", "))
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::command::screen;
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::command::select_shared::{self, SharedArgs, one_loop};
 use crate::runs::parallel;
-use anyhow::Result;
+use anyhow::{Result, anyhow, bail};
 use ralph_core::state::LoopState;
 use ralph_core::state::signals::{self, SignalKind};
 use ralph_core::tasks::shared::text::Name;
@@ -150,8 +150,7 @@ fn wait(here: &Here, state: &LoopState, name: &str) -> Result<Exit> {
             Whereabouts::Delivered => break,
             Whereabouts::Gone => return Err(lost(state)),
             Whereabouts::Waits if lifecycle::is_put_away(&here.home, &file) => {
-                let message = format!("loop {} ended before the model heard it", state.loop_id);
-                return Err(refused(Exit::No, message));
+                bail!("loop {} ended before the model heard it", state.loop_id);
             }
             Whereabouts::Waits => {}
         }
@@ -162,5 +161,5 @@ fn wait(here: &Here, state: &LoopState, name: &str) -> Result<Exit> {
 }
 
 fn lost(state: &LoopState) -> anyhow::Error {
-    refused(Exit::No, format!("the mailbox of loop {} is gone", state.loop_id))
+    anyhow!("the mailbox of loop {} is gone", state.loop_id)
 }

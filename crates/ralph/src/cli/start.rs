@@ -7,7 +7,7 @@ use super::verify;
 use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::{complete, number, screen, select_loop};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::arguments::{self, LoopRequest, Options};
 use ralph_core::modes::mode;
@@ -176,10 +176,11 @@ fn is_the_models_to_say(args: &Args, here: &Here) -> Result<()> {
     if args.session.is_none() || args.repeats_what_was_typed(here) {
         return Ok(());
     }
-    let message = "inside a session only `ralph start --session THIS_SESSION -` binds a loop, with \
+    bail!(
+        "inside a session only `ralph start --session THIS_SESSION -` binds a loop, with \
                    what the user typed on standard input; you can type /ralph instead, or give this \
-                   command in another terminal";
-    Err(refused(Exit::No, message))
+                   command in another terminal"
+    );
 }
 
 /// A loop that no hook enforces must not start. Checked only inside a session, whose environment
@@ -211,8 +212,7 @@ fn live_loop_of(here: &Here, session: &str) -> Result<Option<LoopState>> {
 /// person ends a pause.
 fn repeat(state: &LoopState) -> Result<Exit> {
     if !state.is_running() {
-        let message = format!("loop {} is {}", state.loop_id, messages::paused(state));
-        return Err(refused(Exit::No, message));
+        bail!("loop {} is {}", state.loop_id, messages::paused(state));
     }
     let heading = match state.iteration {
         0 => mode::of(&state.mode).started_line(state),

@@ -5,11 +5,11 @@
 //! `--shared`, it covers the plan of a loop that machines share.
 
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, refused};
+use crate::command::exit::Exit;
 use crate::command::screen;
 use crate::command::select_shared::{self, SharedArgs};
 use crate::runs::client::sandbox;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use ralph_core::views::shared;
 use ralph_io::git::shared::{SharedPlace, Trusted};
 use ralph_io::project::settings;
@@ -38,8 +38,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let reach = sandbox::reach(&here, &sandbox::bounds(&here, &here.root));
     let others = sandbox::widening(&here.root, &reach);
     if own.is_none() && others.is_empty() {
-        let message = format!("there is no `{}`; nothing needs to be trusted", path.display());
-        return Err(refused(Exit::No, message));
+        bail!("there is no `{}`; nothing needs to be trusted", path.display());
     }
     let others_shown = others.iter().map(|file| (&file.path, file.text.as_str()));
     let shown = own.iter().map(|text| (&path, text.as_str())).chain(others_shown);
@@ -61,10 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let question = format!("Let {counts} count in full?");
     let how = "read the file above, then type `ralph trust --yes`";
     if !args.yes && !confirmed(&question, how)? {
-        return Err(refused(
-            Exit::No,
-            format!("{} not trusted; nothing was changed", it_is.to_lowercase()),
-        ));
+        bail!("{} not trusted; nothing was changed", it_is.to_lowercase());
     }
     if let Some(text) = own_is_new {
         settings::trust(&here.home, &here.root, text)?;
@@ -82,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 /// Asks on a terminal; without one, says how to answer.
 fn confirmed(question: &str, how: &str) -> Result<bool> {
     if !screen::can_ask() {
-        return Err(refused(Exit::No, format!("there is no terminal to ask on; {how}")));
+        bail!("there is no terminal to ask on; {how}");
     }
     let answer = screen::ask(&format!("{question} [y/N]"))?;
     Ok(matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
@@ -109,15 +105,14 @@ pub(super) fn trust_shared(here: &Here, args: &Args, place: &SharedPlace) -> Res
     match &args.digest {
         Some(given) if *given != digest => {
             let given = screen::visible(given);
-            let message = format!("the plan has another digest than {given}; it is not trusted");
-            return Err(refused(Exit::No, message));
+            bail!("the plan has another digest than {given}; it is not trusted");
         }
         _ if trusted == Trusted::Yes => {
             screen::say("The plan is trusted already.")?;
             return Ok(Exit::Done);
         }
         None if !args.yes && !confirmed(QUESTION, HOW)? => {
-            return Err(refused(Exit::No, "it is not trusted; nothing was changed"));
+            bail!("it is not trusted; nothing was changed");
         }
         _ => {}
     }

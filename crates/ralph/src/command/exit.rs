@@ -49,7 +49,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// An error with an exit code. Its message ends with what to do.
+/// An error with another exit code than [`Exit::No`]. Its message ends with what to do.
 #[derive(Debug)]
 pub(crate) struct ExitError {
     pub(crate) exit: Exit,
@@ -93,7 +93,7 @@ pub(crate) fn report(error: &anyhow::Error) -> Exit {
     of(error)
 }
 
-/// The exit code of an error.
+/// The exit code of an error. The answer is no, unless the error says otherwise.
 pub(crate) fn of(error: &anyhow::Error) -> Exit {
     error.downcast_ref::<ExitError>().map_or(Exit::No, |refused| refused.exit)
 }

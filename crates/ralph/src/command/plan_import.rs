@@ -4,10 +4,10 @@
 //! anything starts.
 
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, must_exist, refused};
+use crate::command::exit::must_exist;
 use crate::command::screen::{self, visible};
 use crate::command::select_loop;
-use anyhow::Result;
+use anyhow::{Result, anyhow, bail};
 use ralph_core::project;
 use ralph_core::state::{Criterion, LoopState, PlanFile, PlanFormat, StartedBy};
 use ralph_core::tasks::foreign::{self, ForeignPlan};
@@ -93,7 +93,7 @@ fn refused_plan(name: &str, problems: Vec<String>) -> anyhow::Error {
     problems.iter().for_each(|problem| screen::tell(&visible(problem)));
     let count = counted(problems.len(), "problem", "problems");
     let plan = if name == "-" { "the plan".to_owned() } else { format!("`{}`", visible(name)) };
-    refused(Exit::No, format!("{plan} has {count}; nothing was imported"))
+    anyhow!("{plan} has {count}; nothing was imported")
 }
 
 /// Refuses a plan while a loop runs in the project: the user may mean the running loop. A session's
@@ -105,9 +105,7 @@ pub(crate) fn nothing_is_live(here: &Here, advice: &str) -> Result<()> {
     let live = select_loop::of_project(here, LoopState::is_live);
     live.first().map_or(Ok(()), |found| {
         let (id, position) = (visible(&found.state.loop_id), found.state.position());
-        let message =
-            format!("loop {id} is live here at {position}; nothing was imported: {advice}");
-        Err(refused(Exit::No, message))
+        bail!("loop {id} is live here at {position}; nothing was imported: {advice}");
     })
 }
 

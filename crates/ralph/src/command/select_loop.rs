@@ -4,9 +4,9 @@
 
 use crate::command::complete;
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::exit::bad_state;
 use crate::command::screen;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap_complete::engine::ArgValueCandidates;
 use jiff::SignedDuration;
 use ralph_core::modes::mode;
@@ -125,7 +125,7 @@ pub(crate) fn one(here: &Here, which: &LoopArgs, wanted: LoopFilter) -> Result<F
         LoopFilter::LiveOrPlanned | LoopFilter::WithTasks => "no loop is live or planned",
         LoopFilter::Planned => "no loop is planned",
     };
-    if_any(here, which, wanted)?.ok_or_else(|| refused(Exit::No, nothing(here, what)))
+    if_any(here, which, wanted)?.with_context(|| nothing(here, what))
 }
 
 /// Like [`one`], but `None` if no loop is named and there is none.
@@ -193,7 +193,7 @@ pub(crate) fn recent(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
             notice::call_for_killed_run(&file, &loaded.state);
             Ok(FoundLoop::at(file, loaded))
         }
-        _ => Err(refused(Exit::No, nothing(here, "there is no loop"))),
+        _ => bail!(nothing(here, "there is no loop")),
     }
 }
 
@@ -214,19 +214,14 @@ pub(crate) fn last_ended(here: &Here) -> Option<FoundLoop> {
 pub(crate) fn named(here: &Here, which: &LoopArgs) -> Result<Option<FoundLoop>> {
     if let Some(session) = &which.session {
         let found = of_session(here, session)?;
-        let none = || {
-            refused(
-                Exit::No,
-                format!("session `{}` has no loop; {}", screen::visible(session), known(here)),
-            )
-        };
-        return found.ok_or_else(none).map(Some);
+        let none =
+            || format!("session `{}` has no loop; {}", screen::visible(session), known(here));
+        return found.with_context(none).map(Some);
     }
     let Some(id) = &which.loop_id else { return Ok(None) };
     let found = lifecycle::read_by_id(&here.home, id).map_err(bad_state)?;
     let Some((file, loaded)) = found else {
-        let message = format!("there is no loop `{}`; {}", screen::visible(id), known(here));
-        return Err(refused(Exit::No, message));
+        bail!("there is no loop `{}`; {}", screen::visible(id), known(here));
     };
     Ok(Some(FoundLoop::at(file, in_project(here, loaded))))
 }
@@ -296,8 +291,7 @@ fn usable(found: FoundLoop, wanted: LoopFilter) -> Result<FoundLoop> {
     match wanted {
         LoopFilter::Planned if is_planned => return Ok(found),
         LoopFilter::Planned => {
-            let message = format!("loop {} is {phase}, not planned", state.loop_id);
-            return Err(refused(Exit::No, message));
+            bail!("loop {} is {phase}, not planned", state.loop_id);
         }
         _ if is_live || (wanted != LoopFilter::Live && is_planned) => return Ok(found),
         _ => {}
@@ -306,7 +300,7 @@ fn usable(found: FoundLoop, wanted: LoopFilter) -> Result<FoundLoop> {
         Phase::Planned => "; type /ralph in Claude Code to start it",
         _ => "; `ralph status --all` lists all loops",
     };
-    Err(refused(Exit::No, format!("loop {} is {phase}, not live{next}", state.loop_id)))
+    bail!("loop {} is {phase}, not live{next}", state.loop_id)
 }
 
 fn planned(here: &Here) -> Result<Option<FoundLoop>> {
@@ -358,8 +352,7 @@ fn choose(mut candidates: Vec<FoundLoop>) -> Result<FoundLoop> {
         .collect();
     screen::tell(&rows.join("\n"));
     if !screen::can_ask() {
-        let message = format!("{} loops could be meant; name one: `--loop ID`", candidates.len());
-        return Err(refused(Exit::No, message));
+        bail!("{} loops could be meant; name one: `--loop ID`", candidates.len());
     }
     let answer = screen::ask("Which one? Its number:")?;
     let place = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1));

@@ -1,9 +1,9 @@
 //! Finds the shared loop that a command acts on, and gives its machines an order.
 
 use super::context_dir::Here;
-use super::exit::{Exit, refused};
+use super::exit::Exit;
 use super::{complete, screen};
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use clap::ArgGroup;
 use clap_complete::engine::ArgValueCandidates;
 use ralph_core::state::signals::SignalKind;
@@ -66,11 +66,9 @@ pub(crate) fn command(verb: &str, place: &SharedPlace) -> String {
 fn named(remote: &str, all: &[FoundLedger], id: &str) -> Result<Namespace> {
     let name = Name::try_from(id.to_owned()).ok();
     let one = all.iter().find(|one| Some(one.space.loop_id()) == name.as_ref());
-    one.map(|one| one.space.clone()).ok_or_else(|| {
-        let message =
-            format!("`{remote}` has no shared loop `{}`; {}", screen::visible(id), listed(all));
-        refused(Exit::No, message)
-    })
+    let id = screen::visible(id);
+    let lacks = || format!("`{remote}` has no shared loop `{id}`; {}", listed(all));
+    one.map(|one| one.space.clone()).with_context(lacks)
 }
 
 /// The only loop that has not ended; the only loop if all have ended.
@@ -81,11 +79,8 @@ fn only(remote: &str, all: &[FoundLedger]) -> Result<Namespace> {
     match (unfinished.as_slice(), all) {
         ([one], _) => Ok(one.space.clone()),
         ([], [one]) => Ok(one.space.clone()),
-        ([], []) => Err(refused(
-            Exit::No,
-            format!("`{remote}` has no shared loop; `ralph share` shares the planned one"),
-        )),
-        _ => Err(refused(Exit::No, format!("name a loop: {}", listed(all)))),
+        ([], []) => bail!("`{remote}` has no shared loop; `ralph share` shares the planned one"),
+        _ => bail!("name a loop: {}", listed(all)),
     }
 }
 
@@ -127,7 +122,7 @@ pub(crate) fn order_resume(place: &SharedPlace) -> Result<Exit> {
     let id = place.space().loop_id();
     put(place, |view| match view.ledger.pause {
         Some(_) => Ok(Some(LedgerRecord::Resume)),
-        None => Err(refused(Exit::No, format!("loop {id} is not paused"))),
+        None => bail!("loop {id} is not paused"),
     })?;
     say(place, "continues; each machine learns it at its next read")
 }
@@ -152,7 +147,7 @@ fn put(
         Some(end) => {
             let (id, how) = (place.space().loop_id(), phrases::spaced(end.ending.as_str()));
             let (how, why) = (screen::visible(&how), shown(&end.reason));
-            Err(refused(Exit::No, format!("loop {id} has ended: {how}, {why}")))
+            bail!("loop {id} has ended: {how}, {why}")
         }
         None => make(view),
     })

@@ -496,7 +496,7 @@ pub(crate) fn resolve(args: &ScopeArgs, places: &InstallPaths) -> Result<Install
 fn project_folder(named: &Path) -> Result<PathBuf> {
     user_files::real(named)
         .filter(|folder| folder.is_dir())
-        .ok_or_else(|| refused(Exit::No, format!("there is no folder `{}`", named.display())))
+        .with_context(|| format!("there is no folder `{}`", named.display()))
 }
 
 fn absolute_path(path: &Path, places: &InstallPaths) -> PathBuf {

@@ -4,14 +4,14 @@
 //! removed and everything else stays. `--all` also removes the executables, the checkpoints and
 //! Ralph's working files. The archive is never removed, only named.
 
-use crate::command::exit::{Exit, refused};
+use crate::command::exit::Exit;
 use crate::command::screen::visible;
 use crate::setup::install::files::{self, Install, InstallRecord};
 use crate::setup::install::settings::{self, Merged};
 use crate::setup::install::{InstallScope, ScopeArgs, back_up, backups, plugin, resolve, summary};
 use crate::setup::places::InstallPaths;
 use crate::setup::tell;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
 use ralph_core::protocol::wall;
 use ralph_core::shell::quoted;
@@ -129,10 +129,9 @@ pub(crate) fn refuse_inside_a_live_loop(places: &InstallPaths) -> Result<()> {
     let bound = crate::setup::doctor::loops::live_loop_of(&places.ralph, &session);
     match bound {
         None => Ok(()),
-        Some(loop_id) => Err(refused(
-            Exit::No,
-            format!("this session has a live loop ({loop_id}); type this in another terminal"),
-        )),
+        Some(loop_id) => {
+            bail!("this session has a live loop ({loop_id}); type this in another terminal")
+        }
     }
 }
 
@@ -359,11 +358,10 @@ pub(super) fn check_all_can_go(
 ) -> Result<()> {
     let others = record.settings().find(|known| *known != settings && known.exists());
     if let Some(other) = others {
-        let message = format!(
+        bail!(
             "Ralph is also installed in `{}` and needs the executables there; uninstall that first",
             visible(&other.display().to_string())
         );
-        return Err(refused(Exit::No, message));
     }
     let open = lifecycle::all(&places.ralph)
         .into_iter()
@@ -371,9 +369,7 @@ pub(super) fn check_all_can_go(
         .find(|state| state.phase != Phase::Ended);
     open.map_or(Ok(()), |state| {
         let id = visible(&state.loop_id);
-        let message =
-            format!("loop {id} has not ended; run `ralph cancel --loop {id}`, then try again");
-        Err(refused(Exit::No, message))
+        bail!("loop {id} has not ended; run `ralph cancel --loop {id}`, then try again");
     })
 }
 

@@ -7,7 +7,7 @@ use crate::command::number;
 use crate::command::plan_import;
 use crate::command::screen::{self, visible};
 use crate::command::select_loop::LoopArgs;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::ValueHint;
 use clap_complete::engine::ArgValueCandidates;
 use jiff::SignedDuration;
@@ -231,8 +231,8 @@ pub(super) fn deps(here: &Here, args: Deps) -> Result<Exit> {
     }
     let tasks = super::find(here, &args.which)?.state.task_graph;
     let task = tasks.into_iter().find(|task| task.id == id);
-    let missing = || graph::TaskError::NoSuchTask { id: visible(id) };
-    let task = task.ok_or_else(|| super::refused(Exit::No, missing().to_string()))?;
+    let missing = || graph::TaskError::NoSuchTask { id: visible(id) }.to_string();
+    let task = task.with_context(missing)?;
     depends(id, &task.deps)
 }
 

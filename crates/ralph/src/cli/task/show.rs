@@ -2,10 +2,10 @@
 
 use crate::command::complete;
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, refused};
+use crate::command::exit::Exit;
 use crate::command::screen::{self, visible, visible_lines};
 use crate::command::select_loop::{self, LoopArgs, LoopFilter};
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use clap_complete::engine::ArgValueCandidates;
 use jiff::Timestamp;
 use ralph_core::state::Task;
@@ -126,8 +126,8 @@ const NO_TASKS: &str = "there are no tasks; `ralph task add NAME` adds one";
 pub(super) fn one(here: &Here, args: &ShowArgs) -> Result<Exit> {
     let tasks = super::find(here, &args.which)?.state.task_graph;
     let graph = Graph::new(&tasks, here.now);
-    let missing = || refused(Exit::No, TaskError::NoSuchTask { id: visible(&args.id) }.to_string());
-    let task = graph.get(&args.id).ok_or_else(missing)?;
+    let missing = || TaskError::NoSuchTask { id: visible(&args.id) }.to_string();
+    let task = graph.get(&args.id).with_context(missing)?;
     screen::print(&described(&graph, task))?;
     Ok(Exit::Done)
 }
@@ -157,8 +157,7 @@ pub(super) fn ready(here: &Here, which: &LoopArgs) -> Result<Exit> {
     let tasks = super::find(here, which)?.state.task_graph;
     let ready = graph::ready(&tasks, here.now);
     if ready.is_empty() {
-        let summary = graph::summary(&tasks, here.now);
-        return Err(refused(Exit::No, TaskError::NothingReady(summary).to_string()));
+        bail!(TaskError::NothingReady(graph::summary(&tasks, here.now)).to_string());
     }
     let rows: Vec<String> = ready
         .iter()

@@ -5,11 +5,11 @@
 //! has no planned loop one is made.
 
 use crate::command::context_dir::{Here, note};
-use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::exit::{Exit, bad_state};
 use crate::command::plan_import;
 use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow, bail};
 use ralph_core::state::{LoopState, Phase, Task, TaskStatus};
 use ralph_core::tasks::graph::{DONE, GraphDiff, TaskLine};
 use ralph_core::tasks::plan::{Plan, Problem, lines};
@@ -94,14 +94,14 @@ fn read() -> Result<Vec<TaskLine>> {
     let how = "write one task on each line, those that are to stay included: `ralph plan-sync < \
                tasks.jsonl`";
     if std::io::stdin().is_terminal() {
-        return Err(refused(Exit::No, format!("there is nothing on standard input; {how}")));
+        bail!("there is nothing on standard input; {how}");
     }
     let lines = lines::read(&given::stdin()?).map_err(unsound)?;
     match lines.is_empty() {
         // An empty list usually comes from a planner that failed, not from one that
         // wants all tasks gone.
         true => {
-            Err(refused(Exit::No, format!("there is no task in it; nothing was changed: {how}")))
+            bail!("there is no task in it; nothing was changed: {how}")
         }
         false => Ok(lines),
     }
@@ -115,11 +115,10 @@ fn nobody_elses(here: &Here, found: Option<&FoundLoop>, which: &LoopArgs) -> Res
     let live = select_loop::of_project(here, select_loop::has_tasks);
     live.first().map_or(Ok(()), |live| {
         let (id, position) = (visible(&live.state.loop_id), live.state.position());
-        let message = format!(
+        bail!(
             "loop {id} is live here at {position}; nothing was changed: `--loop {id}` means its \
              tasks, and `ralph cancel` ends it"
         );
-        Err(refused(Exit::No, message))
     })
 }
 
@@ -151,8 +150,7 @@ fn update(here: &Here, found: FoundLoop, lines: &[TaskLine]) -> Updated {
         Ok(changed) => changed,
         Err(problems) => return Ok(Err(problems)),
     };
-    let (state, diff) =
-        changed.ok_or_else(|| refused(Exit::No, "the loop has just ended; nothing was changed"))?;
+    let (state, diff) = changed.context("the loop has just ended; nothing was changed")?;
     if !diff.is_empty() {
         note(here, &file, &state, "task sync", "changed", &diff.describe());
     }
@@ -178,7 +176,7 @@ fn unsound(problems: Vec<Problem>) -> anyhow::Error {
     problems.iter().for_each(|problem| screen::tell(&visible(&problem.to_string())));
     let verb = if problems.len() == 1 { "is" } else { "are" };
     let count = counted(problems.len(), "problem", "problems");
-    refused(Exit::No, format!("there {verb} {count} in the lines; nothing was changed"))
+    anyhow!("there {verb} {count} in the lines; nothing was changed")
 }
 
 // The output of a sync: the difference, as rows or as JSON.

@@ -8,10 +8,10 @@
 
 use super::files::{self, Fate, Install, InstallRecord, SHIPPED, ShippedFile};
 use super::put_files;
-use crate::command::exit::{Exit, refused};
+use crate::command::exit::Exit;
 use crate::setup::places::InstallPaths;
 use crate::setup::tell;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES, plugin_hooks_json};
 use ralph_core::shell::quoted;
 use ralph_io::project::user_files;
@@ -158,11 +158,10 @@ fn changes(fate: Fate) -> bool {
 fn may_be_ours(folder: &Path, targets: &[(ShippedFile, Fate)]) -> Result<()> {
     let shown = folder.display();
     if let Some((target, _)) = targets.iter().find(|(_, fate)| *fate == Fate::Keep) {
-        let message = format!(
+        bail!(
             "`{shown}` has a `{}` that is not ours, or was edited: move it away, or name a new folder",
             target.name
         );
-        return Err(refused(Exit::No, message));
     }
     let is_plugin =
         targets.iter().any(|(target, fate)| target.name == DESCRIPTION && !changes(*fate))
@@ -173,8 +172,7 @@ fn may_be_ours(folder: &Path, targets: &[(ShippedFile, Fate)]) -> Result<()> {
     if is_plugin || user_files::names(folder).iter().all(is_ours) {
         return Ok(());
     }
-    let message = format!("`{shown}` is not empty and is no plugin of ours: name a new folder");
-    Err(refused(Exit::No, message))
+    bail!("`{shown}` is not empty and is no plugin of ours: name a new folder");
 }
 
 fn advice(folder: &Path) -> String {
