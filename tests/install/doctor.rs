@@ -292,9 +292,7 @@ fn settings_and_plugin_together_are_mentioned() {
 #[test]
 fn front_matter_alone_is_mentioned_with_what_it_lacks() {
     let world = World::new();
-    let hooks = ralph_core::protocol::registration::skill_front_matter(
-        ralph_core::protocol::registration::Location::Path,
-    );
+    let hooks = crate::example::skill_front_matter();
     let skill = format!("---\nname: ralph\n{hooks}---\nbody\n");
     world.write("home/.claude/skills/ralph/SKILL.md", &skill);
     world

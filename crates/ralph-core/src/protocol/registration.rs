@@ -6,9 +6,7 @@
 //! argument names the registration, so that a hook started twice for one event knows which of the
 //! two copies counts.
 
-use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
-use std::fmt::Write as _;
+use serde_json::{Map, Value, json};
 
 /// Starts, resumes and cancels loops when the user types a command.
 pub const USER_PROMPT: &str = "ralph-user-prompt";
@@ -150,19 +148,6 @@ pub const HOOKS: [Hook; 14] = [
     hook("SessionEnd", STOP_HOOK, 1_500),
 ];
 
-/// Events that are useful in the front matter of a skill.
-///
-/// The others fire before a skill is loaded, or never fire for a skill.
-const EVENTS_OF_A_SKILL: [&str; 7] = [
-    "UserPromptSubmit",
-    "UserPromptExpansion",
-    "PreToolUse",
-    "PermissionRequest",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "Stop",
-];
-
 /// How a registration names the executables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Location<'a> {
@@ -182,109 +167,16 @@ impl Location<'_> {
     }
 }
 
-/// A hook as the client reads it: `{"type":"command","command":…,"args":[…],"timeout":…}`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct HookEntry {
-    /// Always `command`.
-    #[serde(rename = "type")]
-    pub kind: &'static str,
-    pub command: String,
-    /// Arguments, ending in the origin word.
-    pub args: Vec<&'static str>,
-    /// In seconds.
-    pub timeout: Seconds,
-    /// Written only if it differs from the client's default.
-    #[serde(rename = "onFailure", skip_serializing_if = "Option::is_none")]
-    pub on_failure: Option<&'static str>,
-    /// Written only if true.
-    #[serde(rename = "asyncRewake", skip_serializing_if = "Option::is_none")]
-    pub async_rewake: Option<bool>,
-}
-
-/// One element of an event's list: a matcher and its hooks.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Group {
-    /// Omitted if the event has nothing to match on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub matcher: Option<String>,
-    /// Our hooks are alone in their group.
-    pub hooks: Vec<HookEntry>,
-}
-
-/// The `hooks` value of a settings file: events in the order of the table.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Registered(Vec<(&'static str, Vec<Group>)>);
-
-impl Registered {
-    pub fn events(&self) -> impl Iterator<Item = (&'static str, &[Group])> {
-        self.0.iter().map(|(event, groups)| (*event, groups.as_slice()))
-    }
-}
-
-impl Serialize for Registered {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (event, groups) in &self.0 {
-            map.serialize_entry(event, groups)?;
-        }
-        map.end()
-    }
-}
-
-/// A duration in seconds, serialized as a whole number where it is one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seconds {
-    milliseconds: u32,
-}
-
-impl Serialize for Seconds {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.milliseconds {
-            whole if whole.is_multiple_of(1000) => serializer.serialize_u32(whole / 1000),
-            part => serializer.serialize_f64(f64::from(part) / 1000.0),
-        }
-    }
-}
-
 /// The `hooks` object of a `settings.json`.
-pub fn settings_hooks(location: Location<'_>) -> Registered {
-    registered(&HOOKS, location, Origin::Settings)
+pub fn settings_hooks(location: Location<'_>) -> Value {
+    registered(location, Origin::Settings)
 }
 
 /// The complete `hooks/hooks.json` of the plugin.
 pub fn plugin_hooks_json() -> String {
-    #[derive(Serialize)]
-    struct Plugin {
-        description: &'static str,
-        hooks: Registered,
-    }
-    let location = Location::Folder("${CLAUDE_PLUGIN_ROOT}/bin");
-    let hooks = registered(&HOOKS, location, Origin::Plugin);
-    pretty(&Plugin { description: "Ralph: loops whose completion is computed", hooks })
-}
-
-/// The complete `settings.example.json`: what `ralph install` registers, with bare names.
-pub fn settings_example_json() -> String {
-    #[derive(Serialize)]
-    struct HookSettings {
-        hooks: Registered,
-    }
-    pretty(&HookSettings { hooks: settings_hooks(Location::Path) })
-}
-
-/// The `hooks:` block of a skill's front matter, with a final newline.
-pub fn skill_front_matter(location: Location<'_>) -> String {
-    let ours: Vec<Hook> =
-        HOOKS.into_iter().filter(|hook| EVENTS_OF_A_SKILL.contains(&hook.event)).collect();
-    let mut yaml = String::from("hooks:\n");
-    for (event, groups) in registered(&ours, location, Origin::Skill).events() {
-        // Writing into a `String` cannot fail.
-        let _ = writeln!(yaml, "  {event}:");
-        for group in groups {
-            let _ = write!(yaml, "{}", yaml_group(group));
-        }
-    }
-    yaml
+    let hooks = registered(Location::Folder("${CLAUDE_PLUGIN_ROOT}/bin"), Origin::Plugin);
+    let description = "Ralph: loops whose completion is computed";
+    format!("{:#}\n", json!({"description": description, "hooks": hooks}))
 }
 
 /// True if this command starts one of our hooks for this origin, whatever its folder.
@@ -304,71 +196,39 @@ pub fn matcher_text(matcher: Matcher) -> Option<String> {
     }
 }
 
-fn registered(hooks: &[Hook], location: Location<'_>, origin: Origin) -> Registered {
-    let mut events: Vec<(&'static str, Vec<Group>)> = Vec::new();
-    for hook in hooks {
-        let group = Group {
-            matcher: matcher_text(hook.matcher),
-            hooks: vec![entry(hook, location, origin)],
-        };
-        match events.iter_mut().find(|(event, _)| *event == hook.event) {
-            Some((_, groups)) => groups.push(group),
-            None => events.push((hook.event, vec![group])),
+/// Events in the order of the table; each of our hooks is alone in its group.
+fn registered(location: Location<'_>, origin: Origin) -> Value {
+    let mut events = Map::new();
+    for hook in &HOOKS {
+        let groups = events.entry(hook.event).or_insert_with(|| json!([]));
+        if let Value::Array(groups) = groups {
+            groups.push(group(hook, location, origin));
         }
     }
-    Registered(events)
+    Value::Object(events)
 }
 
-fn entry(hook: &Hook, location: Location<'_>, origin: Origin) -> HookEntry {
-    HookEntry {
-        kind: "command",
-        command: location.command(hook.executable),
-        args: hook.args.iter().copied().chain([origin.word()]).collect(),
-        timeout: Seconds { milliseconds: hook.timeout_ms },
-        on_failure: match hook.on_failure {
-            OnFailure::GoOn => None,
-            OnFailure::Block => Some("block"),
-        },
-        async_rewake: (hook.runs == Runs::Beside).then_some(true),
-    }
-}
-
-fn yaml_group(group: &Group) -> String {
-    let mut text = match &group.matcher {
-        Some(matcher) => format!("    - matcher: \"{matcher}\"\n      hooks:\n"),
-        None => "    - hooks:\n".to_owned(),
+/// A matcher, if the event has something to match on, and a hook as the client reads it.
+fn group(hook: &Hook, location: Location<'_>, origin: Origin) -> Value {
+    let mut group = Map::new();
+    group.extend(matcher_text(hook.matcher).map(|text| ("matcher".to_owned(), text.into())));
+    let args: Vec<&str> = hook.args.iter().copied().chain([origin.word()]).collect();
+    let timeout = match hook.timeout_ms {
+        whole if whole.is_multiple_of(1000) => json!(whole / 1000),
+        part => json!(f64::from(part) / 1000.0),
     };
-    for entry in &group.hooks {
-        let command = yaml_word(&entry.command);
-        let args: Vec<String> = entry.args.iter().map(|word| yaml_word(word)).collect();
-        let args = args.join(", ");
-        let seconds = f64::from(entry.timeout.milliseconds) / 1000.0;
-        let _ = write!(
-            text,
-            "        - type: command\n          command: {command}\n          args: [{args}]\n          timeout: {seconds}\n"
-        );
-        if entry.async_rewake == Some(true) {
-            text.push_str("          asyncRewake: true\n");
-        }
+    let command = location.command(hook.executable);
+    let mut entry =
+        json!({"type": "command", "command": command, "args": args, "timeout": timeout});
+    // The client's defaults are not written.
+    if hook.on_failure == OnFailure::Block {
+        entry["onFailure"] = json!("block");
     }
-    text
-}
-
-/// Formats a string for YAML. Quotes it only if necessary, as JSON does, which is valid YAML.
-pub fn yaml_word(text: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
-    match text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '/')
-        && text.chars().all(is_plain)
-    {
-        true => text.to_owned(),
-        false => serde_json::Value::from(text).to_string(),
+    if hook.runs == Runs::Beside {
+        entry["asyncRewake"] = json!(true);
     }
-}
-
-fn pretty(value: &impl Serialize) -> String {
-    let mut text = serde_json::to_string_pretty(value).expect("a table of strings serialises");
-    text.push('\n');
-    text
+    group.insert("hooks".to_owned(), json!([entry]));
+    Value::Object(group)
 }
 
 #[cfg(test)]
@@ -378,7 +238,7 @@ mod tests {
 
     #[test]
     fn settings_are_in_exec_form_with_the_origin_last() {
-        let hooks = serde_json::to_value(settings_hooks(Location::Folder("/opt/r"))).unwrap();
+        let hooks = settings_hooks(Location::Folder("/opt/r"));
         assert_eq!(
             hooks["PreToolUse"],
             serde_json::json!([{"matcher": "*", "hooks": [{
@@ -390,7 +250,7 @@ mod tests {
 
     #[test]
     fn the_expansion_of_our_commands_blocks_when_the_hook_is_missing() {
-        let hooks = serde_json::to_value(settings_hooks(Location::Path)).unwrap();
+        let hooks = settings_hooks(Location::Path);
         let group = &hooks["UserPromptExpansion"][0];
         assert_eq!(
             group["matcher"],
@@ -421,70 +281,8 @@ mod tests {
     }
 
     #[test]
-    fn a_skill_carries_only_the_hooks_that_run_in_skills() {
-        assert_eq!(
-            skill_front_matter(Location::Path),
-            r#"hooks:
-  UserPromptSubmit:
-    - hooks:
-        - type: command
-          command: ralph-user-prompt
-          args: [skill]
-          timeout: 10
-  UserPromptExpansion:
-    - matcher: "^(ralph:)?(ralph|ralph-plan|ralph-parallel|ralph-cancel|ralph-pause|ralph-v2|ralplan|rp|planloop)$"
-      hooks:
-        - type: command
-          command: ralph-user-prompt
-          args: [skill]
-          timeout: 10
-  PreToolUse:
-    - matcher: "*"
-      hooks:
-        - type: command
-          command: ralph-pre-tool-use
-          args: [skill]
-          timeout: 5
-  PermissionRequest:
-    - matcher: "*"
-      hooks:
-        - type: command
-          command: ralph-pre-tool-use
-          args: [skill]
-          timeout: 5
-  PostToolUse:
-    - matcher: "*"
-      hooks:
-        - type: command
-          command: ralph-backpressure
-          args: [skill]
-          timeout: 15
-  PostToolUseFailure:
-    - matcher: "*"
-      hooks:
-        - type: command
-          command: ralph-backpressure
-          args: [skill]
-          timeout: 15
-  Stop:
-    - hooks:
-        - type: command
-          command: ralph-stop-hook
-          args: [skill]
-          timeout: 600
-    - hooks:
-        - type: command
-          command: ralph-stop-hook
-          args: [wait, skill]
-          timeout: 1860
-          asyncRewake: true
-"#
-        );
-    }
-
-    #[test]
     fn the_one_entry_that_wakes_stands_beside_the_one_that_answers_the_stop() {
-        let hooks = serde_json::to_value(settings_hooks(Location::Path)).unwrap();
+        let hooks = settings_hooks(Location::Path);
         assert_eq!(
             hooks["Stop"],
             serde_json::json!([
@@ -515,29 +313,5 @@ mod tests {
         let via = [Origin::Settings, Origin::Plugin, Origin::Skill]
             .map(|origin| Registration::from_argument(Some(origin.word())));
         assert_eq!(via, [Registration::Settings, Registration::Plugin, Registration::Skill]);
-    }
-
-    #[test]
-    fn the_example_holds_what_an_installation_registers() {
-        let example: serde_json::Value = serde_json::from_str(&settings_example_json()).unwrap();
-        let hooks = serde_json::to_value(settings_hooks(Location::Path)).unwrap();
-        assert_eq!(example, serde_json::json!({ "hooks": hooks }));
-        assert!(settings_example_json().ends_with("}\n"));
-    }
-
-    #[test]
-    fn a_word_is_quoted_only_where_yaml_would_take_it_for_something_else() {
-        for (word, written) in [
-            ("settings", "settings"),
-            ("/opt/my-ralph/v1.2_3/bin", "/opt/my-ralph/v1.2_3/bin"),
-            ("/with a blank", "\"/with a blank\""),
-            ("${ROOT}/bin", "\"${ROOT}/bin\""),
-            ("12", "\"12\""),
-            ("-x", "\"-x\""),
-            ("a: b", "\"a: b\""),
-            ("", "\"\""),
-        ] {
-            assert_eq!(yaml_word(word), written);
-        }
     }
 }

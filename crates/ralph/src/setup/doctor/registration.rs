@@ -119,8 +119,7 @@ fn check_file(
 ) -> Check {
     let SettingsFile { rank, path, .. } = file;
     let shown = path.display();
-    let wanted = serde_json::to_value(settings_hooks(location)).unwrap_or_default();
-    let differing = differing(registered, &wanted, Origin::Settings);
+    let differing = differing(registered, &settings_hooks(location), Origin::Settings);
     if differing.is_empty() {
         let linked = match link(path) {
             Some(real) => format!(", a link to `{}`", real.display()),

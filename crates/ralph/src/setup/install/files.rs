@@ -265,7 +265,6 @@ fn record_path(ralph_home: &Path) -> PathBuf {
 mod shipped_tests {
     use super::*;
     use ralph_core::protocol::loaded;
-    use ralph_core::protocol::registration::{Location, skill_front_matter};
     use std::path::Path;
 
     #[test]
@@ -279,18 +278,6 @@ mod shipped_tests {
         assert_eq!(body(&text), body(skill.text));
         let agent = SHIPPED.iter().find(|file| file.path == "agents/ralph-worker.md").unwrap();
         assert_eq!(agent.without_hooks(), agent.text);
-    }
-
-    #[test]
-    fn a_shipped_skill_with_hooks_has_exactly_those_of_the_table() {
-        let front_matter = skill_front_matter(Location::Path);
-        for file in SHIPPED.iter().filter(|file| file.text.contains("\nhooks:")) {
-            assert!(
-                file.text.contains(&front_matter),
-                "{} differs from\n{front_matter}",
-                file.path
-            );
-        }
     }
 
     #[test]

@@ -64,8 +64,7 @@ pub(crate) fn put_in(
     known: &Extras,
 ) -> Result<Merged> {
     let mut settings = parse(text)?;
-    let wanted = serde_json::to_value(settings_hooks(location))?;
-    let mut changes = register(&mut settings, &wanted)?;
+    let mut changes = register(&mut settings, &settings_hooks(location))?;
     let extras = put_extras_in(&mut settings, location, asked, known, &mut changes)?;
     Ok(Merged { text: text_of(&settings, &changes, text)?, changes, extras })
 }
