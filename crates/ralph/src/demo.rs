@@ -8,52 +8,36 @@ mod narrator;
 mod sandbox;
 mod scripted;
 
+use crate::command::exit::{Exit, refused};
 use crate::setup::tell;
 use anyhow::{Context, Result};
 use narrator::Account;
-pub use narrator::Style;
 use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
 use ralph_core::state::{EndingKind, LoopState};
+use ralph_io::process::programs;
 use ralph_io::project::user_files;
 use ralph_io::store::journal::{self, JournalEntry};
 use ralph_io::store::loop_file::LoopFile;
-use ralph_io::store::{archive, lifecycle};
 use sandbox::Stage;
-use scripted::StepAnswer;
-use std::fmt;
-use std::path::{Path, PathBuf};
+use scripted::{AnswerKind, Scripted, StepAnswer};
+use std::path::Path;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DemoResult {
-    /// The loop behaved as a loop must.
-    AsItShould,
-    /// An answer was not what the story needs; the narration shows which.
-    Otherwise,
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Keep the scratch folder and print its path
+    #[arg(long)]
+    keep: bool,
 }
 
-/// The demo needs a program that could not be found or run.
-#[derive(Debug)]
-pub struct ProgramMissing(String);
-
-impl fmt::Display for ProgramMissing {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ProgramMissing {}
-
-/// Plays the story with the executables of this folder and prints the narration.
-///
-/// # Errors
-/// [`ProgramMissing`] if a program is missing; any other error if the scratch folder
-/// cannot be made.
-pub fn show(executables: &Path, style: Style, keep: bool) -> Result<DemoResult> {
+/// Plays the story with the executables beside this one and prints the narration. The exit code tells
+/// whether the loop went as expected.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let running = programs::running()?;
+    let executables = running.parent().unwrap_or(Path::new("/"));
     all_there(executables)?;
     let mut stage = Stage::set(executables)?;
-    let play = Play::new(&stage, Account::begin(style, keep));
-    let played = scripted::play(&stage, play);
-    if keep {
+    let played = play(&stage, args.keep);
+    if args.keep {
         tell!("Kept in {}", stage.keep().display());
     }
     played
@@ -68,82 +52,38 @@ fn all_there(executables: &Path) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    let folder = executables.display();
-    Err(ProgramMissing(format!(
-        "could not find {} in `{folder}`, beside this `ralph`; install all of them with ./install.sh",
-        missing.join(", ")
-    ))
-    .into())
+    let (missing, folder) = (missing.join(", "), executables.display());
+    let message = format!(
+        "could not find {missing} in `{folder}`, beside this `ralph`; install all of them with ./install.sh"
+    );
+    Err(refused(Exit::MissingProgram, message))
 }
 
-// Plays the story: judges each answer, and reads from Ralph's own files what happened.
-//
-// An answer counts only if the journal records the decision too.
-
-#[derive(Debug)]
-struct Play<'a> {
-    stage: &'a Stage,
-    account: Account,
-    n_decisions: usize,
-}
-
-#[derive(Debug)]
-enum PlayEnd {
-    /// After the last step, with a count of the calls.
-    Played(String),
-    /// At an answer that the story cannot continue from.
-    Broken,
-}
-
-impl<'a> Play<'a> {
-    fn new(stage: &'a Stage, account: Account) -> Play<'a> {
-        Play { stage, account, n_decisions: 0 }
-    }
-
-    /// Judges and narrates the answer to a step; false if the story cannot continue from it.
-    fn told(&mut self, step: StoryStep, answer: &StepAnswer) -> Result<bool> {
-        let state = self.state()?;
-        let decisions = self.new_decisions();
-        let met = meets(step.needs, answer, &decisions, state.as_ref());
-        match met {
-            true => self.account.tell(step, answer, state.as_ref()),
-            false => self.account.tell_broken(step, answer, state.as_ref()),
-        }
-        Ok(met)
-    }
-
-    /// Prints the last lines.
-    fn close(mut self, ending: PlayEnd) -> Result<DemoResult> {
-        match ending {
-            PlayEnd::Broken => Ok(DemoResult::Otherwise),
-            PlayEnd::Played(counted) => {
-                let folder = self.folder().context("the loop left no archive")?;
-                let n_decisions = self.n_decisions + self.new_decisions().len();
-                self.account.close(&counted, n_decisions, &folder);
-                Ok(DemoResult::AsItShould)
+/// Plays the story: judges each answer by what it says and by what Ralph's own files say.
+fn play(stage: &Stage, keep: bool) -> Result<Exit> {
+    let mut agent = Scripted::new(stage);
+    let mut account = Account::begin(keep);
+    let mut n_decisions = 0;
+    for step in STORY {
+        let answer = agent.act(step.does)?;
+        let (state, journal) = match stage.loop_folder() {
+            Some(folder) => {
+                let loaded = LoopFile::at(folder.join("state.json")).read()?;
+                (loaded.map(|loaded| loaded.state), journal::read(&folder))
             }
+            None => (None, Vec::new()),
+        };
+        let decisions = journal.get(n_decisions..).unwrap_or_default();
+        if !meets(step.needs, &answer, decisions, state.as_ref()) {
+            account.tell_broken(step, &answer, state.as_ref());
+            return Ok(Exit::No);
         }
+        account.tell(step, &answer, state.as_ref());
+        n_decisions = journal.len();
     }
-
-    /// The loop's folder, which is in the archive once the loop has ended.
-    fn folder(&self) -> Option<PathBuf> {
-        let home = self.stage.ralph_home();
-        let live = lifecycle::all(&home).into_iter().next();
-        live.map(|(file, _)| file.folder().to_owned()).or_else(|| archive::folders(&home).pop())
-    }
-
-    fn state(&self) -> Result<Option<LoopState>> {
-        let Some(folder) = self.folder() else { return Ok(None) };
-        Ok(LoopFile::at(folder.join("state.json")).read()?.map(|loaded| loaded.state))
-    }
-
-    /// The journal lines written since the last step.
-    fn new_decisions(&mut self) -> Vec<JournalEntry> {
-        let all = self.folder().map(|folder| journal::read(&folder)).unwrap_or_default();
-        let new = all.get(self.n_decisions..).unwrap_or_default().to_vec();
-        self.n_decisions = all.len();
-        new
-    }
+    let folder = stage.loop_folder().context("the loop left no archive")?;
+    account.close(&agent.counted(), n_decisions, &folder);
+    Ok(Exit::Done)
 }
 
 /// Whether the answer is of the kind that the story needs, and the journal records it.
@@ -154,24 +94,22 @@ fn meets(
     state: Option<&LoopState>,
 ) -> bool {
     let decided = |what: &str| decisions.iter().any(|entry| entry.decision == what);
-    match (needs, answer) {
-        (StoryExpectation::Started, StepAnswer::Context(_)) => decided("started"),
-        (StoryExpectation::Allowed, StepAnswer::Nothing | StepAnswer::Ran(_)) => {
-            !decided("denied") && !decided("go on")
+    match (needs, answer.kind) {
+        (StoryExpectation::Started, AnswerKind::Told) => decided("started"),
+        (StoryExpectation::Allowed, AnswerKind::Went) => !decided("denied") && !decided("go on"),
+        (StoryExpectation::Denied, AnswerKind::Denied) => decided("denied"),
+        (StoryExpectation::GoesOn, AnswerKind::KeptGoing) => decided("go on"),
+        (StoryExpectation::Refused, AnswerKind::KeptGoing) => {
+            decided("go on") && answer.words.contains("completion refused")
         }
-        (StoryExpectation::Denied, StepAnswer::Denied(_)) => decided("denied"),
-        (StoryExpectation::GoesOn, StepAnswer::GoesOn(_)) => decided("go on"),
-        (StoryExpectation::Refused, StepAnswer::GoesOn(words)) => {
-            decided("go on") && words.contains("completion refused")
-        }
-        (StoryExpectation::Passed, StepAnswer::Ran(_)) => {
+        (StoryExpectation::Passed, AnswerKind::Went) => {
             decided("holds") && state.is_some_and(|state| state.checkpoint.is_some())
         }
-        (StoryExpectation::Completed, StepAnswer::Nothing) => {
+        (StoryExpectation::Completed, AnswerKind::Went) => {
             let ending = state.and_then(|state| state.ending.as_ref());
             decided("ended") && ending.is_some_and(|ending| ending.kind == EndingKind::Complete)
         }
-        (StoryExpectation::Shown, StepAnswer::Ran(printed)) => !printed.trim().is_empty(),
+        (StoryExpectation::Shown, AnswerKind::Went) => !answer.words.trim().is_empty(),
         _ => false,
     }
 }
@@ -190,7 +128,7 @@ struct StoryStep {
 #[derive(Debug, Clone, Copy)]
 enum StoryAction {
     /// The user types a slash command: its name and its arguments.
-    Types(&'static str, &'static [&'static str]),
+    Types(&'static str, &'static str),
     /// The agent asks the user a question.
     Asks(&'static str),
     /// The agent writes a file of the project.
@@ -208,10 +146,8 @@ enum StoryAction {
 impl StoryAction {
     /// True for the agent's steps; the others do not wait for its model.
     fn is_the_agents(self) -> bool {
-        !matches!(
-            self,
-            StoryAction::Types(..) | StoryAction::StrangerSays(_) | StoryAction::Looks(_)
-        )
+        use StoryAction::{Looks, StrangerSays, Types};
+        !matches!(self, Types(..) | StrangerSays(_) | Looks(_))
     }
 }
 
@@ -244,7 +180,7 @@ const STORY: [StoryStep; 16] = [
     step(
         StoryAction::Types(
             "ralph",
-            &[r#""greet by name" --ac "tests=sh test.sh" --max-iterations 5"#],
+            r#""greet by name" --ac "tests=sh test.sh" --max-iterations 5"#,
         ),
         StoryExpectation::Started,
     ),

@@ -16,7 +16,7 @@
 mod check;
 pub mod cli;
 mod command;
-pub mod demo;
+mod demo;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod orchestration;

@@ -9,7 +9,6 @@ mod completions;
 mod context;
 mod criteria;
 mod delegate;
-mod demo;
 mod explain;
 mod help;
 mod man;
@@ -151,7 +150,7 @@ enum Command {
     /// Check the installation and print what to fix
     Doctor(crate::setup::doctor::Args),
     /// Show a complete loop in a scratch repository, with each hook's answer
-    Demo(demo::Args),
+    Demo(crate::demo::Args),
     /// Print the completion script of a shell
     Completions(completions::Args),
     #[command(hide = true)]
@@ -269,7 +268,7 @@ pub fn run() -> ExitCode {
         Command::Integrate => shared::integrate::run(),
         Command::Statusline(args) => statusline::run(&args),
         Command::Doctor(args) => crate::setup::doctor::run(&args),
-        Command::Demo(args) => demo::run(&args),
+        Command::Demo(args) => crate::demo::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
         Command::Help(args) => help::run(&args),

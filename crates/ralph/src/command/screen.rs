@@ -253,6 +253,8 @@ pub(crate) enum Colour {
     Green = 32,
     /// A user is needed.
     Yellow = 33,
+    /// The loop goes on.
+    Cyan = 36,
     /// Less important text.
     Dim = 2,
 }

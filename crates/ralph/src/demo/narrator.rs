@@ -2,6 +2,7 @@
 //!
 //! Quotations are shortened to fit, never reworded.
 
+use crate::command::screen::{self, Colour};
 use crate::demo::scripted::StepAnswer;
 use crate::demo::{StoryAction, StoryExpectation, StoryStep};
 use crate::setup::tell;
@@ -11,22 +12,6 @@ use ralph_core::text::plural::noun;
 use ralph_core::text::truncate::bounded;
 use ralph_core::text::wrap::wrap;
 use std::path::Path;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
-    /// With colours, for a terminal.
-    Coloured,
-    /// Without colours.
-    Plain,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Colour {
-    Green,
-    Yellow,
-    Cyan,
-    Red,
-}
 
 const WIDTH: usize = 80;
 const GUTTER: usize = 13;
@@ -38,7 +23,6 @@ const PRINTED_LINES: usize = 2;
 /// The narrator's state.
 #[derive(Debug)]
 pub(super) struct Account {
-    style: Style,
     /// Whether the scratch folder stays on disk.
     keep: bool,
     /// The loop's position, such as `1/5`.
@@ -49,10 +33,10 @@ pub(super) struct Account {
 
 impl Account {
     /// Prints the introduction.
-    pub(super) fn begin(style: Style, keep: bool) -> Account {
+    pub(super) fn begin(keep: bool) -> Account {
         tell!("A Ralph loop in a scratch repository: real hooks, scripted agent.");
         tell!("1/5: continued once, of at most 5 times. --ac: criterion=command that shows it.\n");
-        Account { style, keep, position: String::new(), done: Vec::new() }
+        Account { keep, position: String::new(), done: Vec::new() }
     }
 
     /// Narrates a step whose answer is what the story needs.
@@ -62,7 +46,7 @@ impl Account {
             return;
         }
         self.tell_deed(step.does, state);
-        let words = answer.words();
+        let words = answer.words.as_str();
         match step.needs {
             StoryExpectation::Started => self.ralph(Colour::Cyan, "starts", first_line(words)),
             StoryExpectation::Denied => self.ralph(Colour::Yellow, "denies it", sentence(words)),
@@ -117,7 +101,7 @@ impl Account {
             StoryExpectation::Shown => "something to read",
             StoryExpectation::Completed => "the end of the loop as complete",
         };
-        self.ralph(Colour::Red, answer.kind(), answer.words());
+        self.ralph(Colour::Red, answer.kind.describe(), &answer.words);
         tell!("\nThe demo failed here: expected {needed}.");
     }
 
@@ -136,11 +120,6 @@ impl Account {
             StoryAction::StrangerSays(_) => "other",
             _ => "agent",
         };
-        if let StoryAction::Types(name, args) = does {
-            self.line(who, &format!("/{name} {}", args[0]));
-            args[1..].iter().for_each(|more| self.line("", &format!("  {more}")));
-            return;
-        }
         self.done.push(deed(does));
         let done = std::mem::take(&mut self.done);
         self.line(who, &done.join("; "));
@@ -152,7 +131,7 @@ impl Account {
         for (index, line) in wrapped(&text).iter().enumerate() {
             match (index, line.strip_prefix(verb)) {
                 (0, Some(rest)) => {
-                    let painted = self.paint(colour, verb) + rest;
+                    let painted = screen::coloured(verb, colour) + rest;
                     print(&self.position, "ralph", &painted);
                 }
                 _ => print("", "", line),
@@ -169,19 +148,6 @@ impl Account {
             }
         }
     }
-
-    fn paint(&self, colour: Colour, text: &str) -> String {
-        let code = match colour {
-            Colour::Green => 32,
-            Colour::Yellow => 33,
-            Colour::Cyan => 36,
-            Colour::Red => 31,
-        };
-        match self.style {
-            Style::Coloured => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
-            Style::Plain => text.to_owned(),
-        }
-    }
 }
 
 fn print(position: &str, who: &str, text: &str) {
@@ -190,7 +156,7 @@ fn print(position: &str, who: &str, text: &str) {
 
 fn deed(does: StoryAction) -> String {
     match does {
-        StoryAction::Types(name, args) => format!("/{name} {}", args.join(" ")),
+        StoryAction::Types(name, args) => format!("/{name} {args}"),
         StoryAction::Asks(question) => format!("asks the person: \"{question}\""),
         StoryAction::Writes(name, text) => format!("writes {name}: `{}`", text.trim_end()),
         StoryAction::Runs(command) => format!("runs `{command}`"),

@@ -3,15 +3,15 @@
 //! Programs started here see this folder and the programs on `PATH`, and nothing of
 //! the user's own configuration.
 
-use super::ProgramMissing;
+use crate::command::exit::{Exit, refused};
 use crate::demo::PROJECT;
-use crate::demo::scripted::StepAnswer;
+use crate::demo::scripted::{AnswerKind, StepAnswer};
 use anyhow::{Context, Result, bail};
 use ralph_core::protocol::registration::COMMAND_LINE;
 use ralph_io::process::{self, ProbeResult, Program, ProgramEnd};
 use ralph_io::project::user_files;
-use ralph_io::store::atomic;
 use ralph_io::store::home::Home;
+use ralph_io::store::{archive, atomic, lifecycle};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,18 +24,9 @@ const DEADLINE: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(super) struct Stage {
     root: TempDir,
+    /// Its real path.
+    real: PathBuf,
     executables: PathBuf,
-    folders: Folders,
-}
-
-#[derive(Debug, Clone)]
-struct Folders {
-    project: PathBuf,
-    home: PathBuf,
-    config: PathBuf,
-    settings: PathBuf,
-    ralph_home: PathBuf,
-    temporary: PathBuf,
 }
 
 impl Stage {
@@ -46,30 +37,24 @@ impl Stage {
             .tempdir()
             .context("could not make a scratch folder")?;
         let real = user_files::real(root.path()).unwrap_or_else(|| root.path().to_owned());
-        let home = real.join("home");
-        let folders = Folders {
-            project: real.join("project"),
-            config: home.join(".claude"),
-            settings: home.join(".config/ralph"),
-            ralph_home: home.join("ralph"),
-            temporary: real.join("tmp"),
-            home,
-        };
-        for folder in [&folders.project, &folders.config, &folders.settings, &folders.temporary] {
-            user_files::make_folders(folder, 0o700)?;
+        let stage = Stage { root, real, executables: executables.to_owned() };
+        for folder in ["project/tests", "home/.claude", "home/.config/ralph", "tmp"] {
+            user_files::make_folders(&stage.at(folder), 0o700)?;
         }
-        let stage = Stage { root, executables: executables.to_owned(), folders };
         // The installed linters differ from machine to machine, so none of them runs.
-        let settings = stage.folders.settings.join("config.toml");
+        let settings = stage.at("home/.config/ralph/config.toml");
         atomic::write(&settings, b"[backpressure]\noff = [\"all\"]\n")?;
         stage.git(&["init", "-q"])?;
-        user_files::make_folders(&stage.project().join("tests"), 0o700)?;
         for (name, text) in PROJECT {
             stage.write(name, text)?;
         }
         stage.git(&["add", "-A"])?;
         stage.git(&["commit", "-qm", "Begin"])?;
         Ok(stage)
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.real.join(path)
     }
 
     /// Keeps the folder on drop.
@@ -79,17 +64,20 @@ impl Stage {
     }
 
     /// The repository.
-    pub(super) fn project(&self) -> &Path {
-        &self.folders.project
+    pub(super) fn project(&self) -> PathBuf {
+        self.at("project")
     }
 
     /// The client's configuration folder.
-    pub(super) fn config(&self) -> &Path {
-        &self.folders.config
+    pub(super) fn config(&self) -> PathBuf {
+        self.at("home/.claude")
     }
 
-    pub(super) fn ralph_home(&self) -> Home {
-        Home::at(&self.folders.ralph_home)
+    /// The loop's folder, which is in the archive once the loop has ended.
+    pub(super) fn loop_folder(&self) -> Option<PathBuf> {
+        let home = Home::at(&self.at("home/ralph"));
+        let live = lifecycle::all(&home).into_iter().next();
+        live.map(|(file, _)| file.folder().to_owned()).or_else(|| archive::folders(&home).pop())
     }
 
     /// The path of one of our executables.
@@ -107,20 +95,20 @@ impl Stage {
         let ralph = self.executable(COMMAND_LINE);
         let outcome = self.run(Errand { command: &ralph, args, ..Errand::default() })?;
         Ok(match outcome.ended {
-            ProgramEnd::Exited(0) => StepAnswer::Ran(outcome.stdout),
-            _ => StepAnswer::Other(format!("`ralph` failed: {}", outcome.stderr.trim())),
+            ProgramEnd::Exited(0) => StepAnswer::new(AnswerKind::Went, outcome.stdout),
+            _ => StepAnswer::failed(format!("`ralph` failed: {}", outcome.stderr.trim())),
         })
     }
 
     /// Runs a program in the project, without anything of our own environment.
     pub(super) fn run(&self, errand: Errand<'_>) -> Result<ProbeResult> {
-        let environment = self.environment();
+        let (environment, project) = (self.environment(), self.project());
         let ours = environment.iter().map(|(name, value)| (*name, value.as_os_str()));
         let own = errand.env.iter().map(|(name, value)| (*name, OsStr::new(value)));
         process::run_once_apart(&Program {
             command: errand.command,
             args: errand.args.to_vec(),
-            folder: self.project(),
+            folder: &project,
             stdin: errand.stdin,
             env: ours.chain(own).collect(),
             deadline: errand.deadline.unwrap_or(DEADLINE),
@@ -129,9 +117,8 @@ impl Stage {
 
     fn git(&self, args: &[&str]) -> Result<String> {
         let ran = self.run(Errand { command: "git", args, ..Errand::default() });
-        let outcome = ran.map_err(|_| {
-            ProgramMissing("could not start `git`; the demo needs it: install it".to_owned())
-        })?;
+        let missing = "could not start `git`; the demo needs it: install it";
+        let outcome = ran.map_err(|_| refused(Exit::MissingProgram, missing))?;
         if outcome.ended != ProgramEnd::Exited(0) {
             bail!("could not run `git {}`: {}", args.join(" "), outcome.stderr.trim());
         }
@@ -139,14 +126,13 @@ impl Stage {
     }
 
     fn environment(&self) -> Vec<(&'static str, OsString)> {
-        let at = &self.folders;
         let text = |value: &str| OsString::from(value);
         vec![
             ("PATH", self.path()),
-            ("HOME", at.home.clone().into()),
-            ("CLAUDE_CONFIG_DIR", at.config.clone().into()),
-            ("RALPH_HOME", at.ralph_home.clone().into()),
-            ("TMPDIR", at.temporary.clone().into()),
+            ("HOME", self.at("home").into()),
+            ("CLAUDE_CONFIG_DIR", self.at("home/.claude").into()),
+            ("RALPH_HOME", self.at("home/ralph").into()),
+            ("TMPDIR", self.at("tmp").into()),
             ("LANG", text("C.UTF-8")),
             ("TERM", text("dumb")),
             ("GIT_CONFIG_GLOBAL", text("/dev/null")),
