@@ -1,11 +1,10 @@
 //! Predicts which tool calls need the user's permission, before a loop runs unattended for hours.
 //!
 //! Measured with Claude Code 2.1.328 and `-p`, which denies what it would otherwise ask about. The
-//! client knows more harmless commands than we do. A command that we do not know counts as one that
-//! needs permission, so the list errs on the long side.
+//! client knows harmless commands, and takes a line apart before it compares. Here a command line needs
+//! permission unless a rule names it as it stands.
 
 use crate::protocol::event::ToolInput;
-use crate::shell;
 
 /// Claude Code's permission modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,11 +79,8 @@ pub enum Need {
 /// Why a call would not be allowed outright.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
-    /// The client would ask the user; this rule would allow the call.
-    Prompts {
-        /// The rule to add to `permissions.allow`.
-        allow: String,
-    },
+    /// The client would ask the user.
+    Prompts,
     /// A settings rule asks in every mode.
     AskRule(String),
     /// A settings rule denies the call.
@@ -122,33 +118,20 @@ fn obstacle(need: &Need, mode: Mode, rules: &Rules) -> Option<Obstacle> {
         Need::Bash(line) => ("Bash", Some(line.trim())),
         Need::Edits(tool) | Need::Tool(tool) => (tool.as_str(), None),
     };
-    let parts = line.map(parts);
-    // Deny and ask rules are matched against more texts than allow rules.
-    let mut seen: Vec<String> = line.map(all_that_may_run).unwrap_or_default();
-    seen.extend(parts.iter().flatten().map(|part| part.text.clone()));
-    let named = |list: &[String]| naming(list, tool, &seen);
-    if let Some(rule) = named(&rules.deny) {
+    if let Some(rule) = naming(&rules.deny, tool, line) {
         return Some(Obstacle::DenyRule(rule));
     }
-    if let Some(rule) = named(&rules.ask) {
+    if let Some(rule) = naming(&rules.ask, tool, line) {
         return Some(Obstacle::AskRule(rule));
     }
     let is_edit = matches!(need, Need::Edits(_));
-    let open = match (mode, parts) {
-        (Mode::BypassPermissions, _) => return None,
-        (Mode::Plan, None) if is_edit => return Some(Obstacle::Plan),
-        (Mode::AcceptEdits, None) if is_edit => return None,
-        (_, None) => naming(&rules.allow, tool, &[]).is_none().then(|| tool.to_owned()),
-        (_, Some(parts)) => {
-            let open = parts
-                .into_iter()
-                .find(|part| !part.is_harmless(mode) && !part.is_allowed_by(&rules.allow));
-            open.map(|part| format!("Bash({})", part.text))
-        }
-    };
     match mode {
-        Mode::Auto => open.map(|_| Obstacle::Unknown),
-        _ => open.map(|allow| Obstacle::Prompts { allow }),
+        Mode::BypassPermissions => None,
+        Mode::Plan if is_edit => Some(Obstacle::Plan),
+        Mode::AcceptEdits if is_edit => None,
+        _ if naming(&rules.allow, tool, line).is_some() => None,
+        Mode::Auto => Some(Obstacle::Unknown),
+        _ => Some(Obstacle::Prompts),
     }
 }
 
@@ -166,14 +149,14 @@ pub struct Rules {
     pub deny: Vec<String>,
 }
 
-/// The first rule that names the whole tool or matches one of these texts.
-fn naming(rules: &[String], tool: &str, texts: &[String]) -> Option<String> {
+/// The first rule that names the whole tool or matches this command line.
+fn naming(rules: &[String], tool: &str, line: Option<&str>) -> Option<String> {
     let names = |rule: &&String| match rule.split_once('(') {
         None => rule.trim() == tool,
         Some((name, rest)) => {
             let pattern = rest.strip_suffix(')').unwrap_or(rest).trim();
             name.trim() == tool
-                && (pattern == "*" || texts.iter().any(|text| is_meant(pattern, text)))
+                && (pattern == "*" || line.is_some_and(|line| is_meant(pattern, line)))
         }
     };
     rules.iter().find(names).cloned()
@@ -321,112 +304,6 @@ fn rules(text: &str) -> Vec<String> {
         depth == 0 && (letter == ',' || letter == ' ')
     });
     parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
-}
-
-// Splits a command line into the commands that the client asks about separately.
-//
-// Only a line that splits without doubt is split. Any other line is one part, which a rule has to
-// name exactly as written.
-
-/// One command that needs to be allowed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct CommandPart {
-    text: String,
-    /// The command redirects output, runs in the background or hides other commands: only a rule
-    /// for all of Bash allows it.
-    is_more: bool,
-    /// The command consists of plain words only.
-    is_plain: bool,
-}
-
-/// Wrappers that the client removes before it compares; each was measured.
-const TAKEN_OFF: [&str; 5] = ["time", "nice", "nohup", "xargs", "timeout"];
-
-/// Commands never asked about within the project, in any mode; each was measured.
-const HARMLESS: [&str; 19] = [
-    "[", "cat", "cd", "date", "diff", "echo", "grep", "head", "jq", "ls", "pwd", "sort", "stat",
-    "tail", "test", "true", "wc", "which", "git",
-];
-
-/// Read-only subcommands of git.
-const LOOKING: [&str; 4] = ["status", "diff", "log", "show"];
-
-/// Commands not asked about within the project in `acceptEdits` mode; each was measured.
-const EDITING: [&str; 6] = ["mkdir", "rmdir", "touch", "rm", "mv", "cp"];
-
-impl CommandPart {
-    fn is_allowed_by(&self, allow: &[String]) -> bool {
-        let mut texts = vec![self.text.clone()];
-        if self.is_plain {
-            texts.extend(without_wrapper(&self.text));
-        }
-        // A rule for all of Bash allows any line.
-        let texts = if self.is_more { &[][..] } else { &texts[..] };
-        naming(allow, "Bash", texts).is_some()
-    }
-
-    fn is_harmless(&self, mode: Mode) -> bool {
-        let mut words = self.text.split_whitespace();
-        let name = words.next().unwrap_or_default();
-        let is_known =
-            HARMLESS.contains(&name) || mode == Mode::AcceptEdits && EDITING.contains(&name);
-        let looks = name != "git" || words.next().is_some_and(|word| LOOKING.contains(&word));
-        self.is_plain && is_known && looks && self.text.split_whitespace().skip(1).all(stays)
-    }
-}
-
-/// False for a word that leads out of the project: any command with such a word needs permission.
-fn stays(word: &str) -> bool {
-    !word.starts_with(['/', '~']) && !word.split(['/', '=']).any(|name| name == "..")
-}
-
-/// Returns the parts that the client asks about.
-fn parts(line: &str) -> Vec<CommandPart> {
-    let plain = line.replace(" 2>&1", "");
-    if !plain.contains(|letter| "'\"\\$`(){}<>#\n".contains(letter)) {
-        return split(&plain);
-    }
-    // Quoting is ignored: one predicted question too many is better than one too few.
-    let is_more = line.contains(|letter| ";|&(){}<>#`\n".contains(letter));
-    vec![CommandPart { text: line.to_owned(), is_more, is_plain: false }]
-}
-
-/// Splits a line that has only words and operators.
-fn split(line: &str) -> Vec<CommandPart> {
-    let joined = line.replace("&&", ";").replace("||", ";").replace('|', ";");
-    let parts = joined.split(';').map(str::trim).filter(|text| !text.is_empty());
-    let part = |text: &str| {
-        let is_assigned = text.split_whitespace().next().is_some_and(|word| word.contains('='));
-        let is_more = text.contains('&');
-        CommandPart { text: text.to_owned(), is_more, is_plain: !is_assigned && !is_more }
-    };
-    parts.map(part).collect()
-}
-
-fn without_wrapper(text: &str) -> Option<String> {
-    let mut words = text.split_whitespace();
-    let name = words.next().filter(|name| TAKEN_OFF.contains(name))?;
-    if name == "timeout" {
-        words.next().filter(|word| word.starts_with(|letter: char| letter.is_ascii_digit()))?;
-    }
-    Some(words.collect::<Vec<_>>().join(" "))
-}
-
-/// How many words may stand in front of a program.
-const MOST_WRAPPERS: usize = 8;
-
-/// Returns every command that the line may run, without wrappers; a superset of the asked-about
-/// parts.
-fn all_that_may_run(line: &str) -> Vec<String> {
-    // A group, or a command in a word, may hold one more.
-    let parted = || shell::programs(&line.replace(['(', ')', '{', '}', '`'], ";"));
-    let programs = shell::programs(line).or_else(parted).unwrap_or_default();
-    // A wrapper is not told from a program: whatever the words from one on say may run.
-    let joined = |command: &shell::Simple| -> Vec<String> {
-        let words: Vec<&str> = command.program().iter().map(|word| word.text.as_str()).collect();
-        (0..words.len()).take(MOST_WRAPPERS).map(|from| words[from..].join(" ")).collect()
-    };
-    programs.iter().flat_map(joined).chain(std::iter::once(line.to_owned())).collect()
 }
 
 #[cfg(test)]

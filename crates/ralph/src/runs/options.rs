@@ -209,7 +209,7 @@ impl ClientOptions {
         let first = denials.first()?;
         let needs: Vec<Need> = denials.iter().map(need).collect();
         let found = self.preflight(here, kind, &needs).ok().and_then(|(found, _)| found.remedy);
-        // The forecast may know a call as harmless that the client has denied.
+        // A rule may name a call that the client has denied all the same.
         let mode = found.filter(|mode| *mode != "default").unwrap_or("bypassPermissions");
         let denied = format!("{} {}", first.tool, bounded(first.about.trim(), 100));
         let more = match denials.len() - 1 {

@@ -123,7 +123,7 @@ impl Preflight {
 fn line(need: &Need, obstacle: &Obstacle) -> String {
     let need = name(need);
     match obstacle {
-        Obstacle::Prompts { .. } | Obstacle::Plan => format!("{need} would be denied"),
+        Obstacle::Prompts | Obstacle::Plan => format!("{need} would be denied"),
         Obstacle::AskRule(rule) | Obstacle::DenyRule(rule) => {
             format!("the rule `{}` in the client's settings denies {need}", visible(rule))
         }
