@@ -188,7 +188,7 @@ fn reporting(line: &[u8]) -> Option<TranscriptRow> {
 }
 
 /// The usage that the client reports. A kind that is absent or not a number counts as 0.
-fn usage(row: &TranscriptRow) -> Tokens {
+pub(crate) fn usage(row: &TranscriptRow) -> Tokens {
     let number = |name| row.number(&["message", "usage", name]);
     Tokens {
         input: number("input_tokens"),

@@ -3,7 +3,7 @@
 use crate::protocol::loaded::LoadedPlugins;
 use crate::protocol::sandbox;
 use crate::state::Tokens;
-use crate::transcript::row::TranscriptRow;
+use crate::transcript::row::{TranscriptRow, usage};
 use jiff::Timestamp;
 use memchr::memchr;
 use serde::{Deserialize, Serialize};
@@ -190,16 +190,10 @@ fn limit(info: &Value) -> Limit {
 
 fn model(row: &TranscriptRow) -> Model {
     let error = row.text(&["error"]);
-    let number = |name| row.number(&["message", "usage", name]);
     Model {
         message_id: row.text(&["message", "id"]).to_owned(),
         tools: row.items(&["message", "content"]).filter_map(call).collect(),
-        tokens: Tokens {
-            input: number("input_tokens"),
-            cache_creation: number("cache_creation_input_tokens"),
-            cache_read: number("cache_read_input_tokens"),
-            output: number("output_tokens"),
-        },
+        tokens: usage(row),
         is_workers: !row.text(&["parent_tool_use_id"]).is_empty(),
         error: (!error.is_empty()).then(|| error.to_owned()),
     }

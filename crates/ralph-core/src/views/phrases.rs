@@ -3,7 +3,7 @@
 
 use crate::modes::ralplan;
 use crate::state::{
-    Criterion, EndingKind, EndingTone, LoopState, Mode, PauseCause, Phase, TaskDigest,
+    Criterion, EndingKind, EndingTone, LoopState, Mode, PauseCause, Phase, Signal, TaskDigest,
 };
 use crate::tasks::graph;
 use crate::text::plural::{lasted, rounded, tokens, used_dollars};
@@ -62,6 +62,17 @@ pub fn standing(state: &LoopState) -> String {
         (Phase::Verification, ..) => "running criteria".to_owned(),
         (phase, ..) => spaced(phase.as_str()),
     }
+}
+
+/// What stands still at a stop; `None` if the work goes on.
+pub fn stalling(signal: &Signal) -> Option<&'static str> {
+    Some(match signal {
+        Signal::NoChange => "nothing had changed since the stop before",
+        Signal::Idle => "nothing had changed, and the turn was text only",
+        Signal::Cycle => "the tree goes through the same few states again and again",
+        Signal::SameFailure => "the failure is the same as at the request before",
+        _ => return None,
+    })
 }
 
 /// Why a loop is paused, after the word `paused`; empty if the user paused it.

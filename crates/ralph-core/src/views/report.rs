@@ -24,7 +24,7 @@ use jiff::Timestamp;
 use journal::{History, Spent};
 
 /// Everything that both formats show.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
     /// `loop`, `planning`, `session` or `refinement`.
     pub kind: &'static str,
@@ -69,7 +69,7 @@ pub struct Report {
 }
 
 /// The rating of an entry. Colour is never its only sign.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Tone {
     /// As it should be.
     Good,
@@ -80,6 +80,7 @@ pub enum Tone {
     /// In progress.
     Live,
     /// Neutral.
+    #[default]
     Quiet,
 }
 
@@ -97,7 +98,7 @@ impl Tone {
 }
 
 /// How the work ended, or its current phase.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReportOutcome {
     /// One or two words: `complete`, `limit reached`, `implementation`.
     pub word: String,
@@ -270,17 +271,24 @@ pub struct Trouble {
 }
 
 impl Trouble {
-    /// The first `most` problems of a kind.
-    fn of(
-        title: &'static str,
-        tone: Tone,
-        mut items: Vec<(String, String)>,
+    /// The first `most` problems of each kind that there is.
+    fn all<const N: usize>(
+        kinds: [(&'static str, Tone, Vec<(String, String)>); N],
         most: usize,
-    ) -> Trouble {
-        let more = items.len().saturating_sub(most);
-        items.truncate(most);
-        Trouble { title, tone, items, more }
+    ) -> Vec<Trouble> {
+        let found = kinds.into_iter().filter(|(_, _, items)| !items.is_empty());
+        let first = |(title, tone, mut items): (&'static str, Tone, Vec<(String, String)>)| {
+            let more = items.len().saturating_sub(most);
+            items.truncate(most);
+            Trouble { title, tone, items, more }
+        };
+        found.map(first).collect()
     }
+}
+
+/// Facts for the head, without those that there are none of.
+fn known(facts: impl IntoIterator<Item = (&'static str, String)>) -> Vec<(&'static str, String)> {
+    facts.into_iter().filter(|(_, value)| !value.is_empty()).collect()
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use ralph_core::state::{LoopState, RefineState, Signal};
 use ralph_core::stop::{StopInputs, StopRecord};
 use ralph_core::text::plural::{noun, rounded, tokens};
 use ralph_core::text::token::CompletionRequest;
-use ralph_core::views::phrases;
+use ralph_core::views::phrases::{self, spaced};
 use ralph_io::store::journal::{self, JournalEntry};
 use ralph_io::store::notice;
 use serde::de::DeserializeOwned;
@@ -160,7 +160,7 @@ fn stop(entry: &JournalEntry, record: &StopRecord) -> ExplainedDecision {
     let goes_on = record.outcome.verdict == "go on";
     let unless_over = |why: &str| if goes_on { why.to_owned() } else { because.clone() };
     let mut rows = if let Some(plan) = record.before.ralplan() {
-        let planning = format!("{}, plan {}", words(plan.phase.as_str()), position(plan));
+        let planning = format!("{}, plan {}", spaced(plan.phase.as_str()), position(plan));
         vec![("because", unless_over("the planning is not over")), ("planning", planning)]
     } else if let Some(refining) = record.before.refining() {
         vec![
@@ -204,8 +204,8 @@ fn verdict(entry: &JournalEntry, record: &StopRecord) -> (String, String) {
     }
     if let Some(kind) = verdict.strip_prefix("ended: ") {
         let cause =
-            record.outcome.cause.as_ref().map(|cause| format!(" ({})", words(cause.as_str())));
-        let what = format!("loop ended, {}{},", words(kind), cause.unwrap_or_default());
+            record.outcome.cause.as_ref().map(|cause| format!(" ({})", spaced(cause.as_str())));
+        let what = format!("loop ended, {}{},", spaced(kind), cause.unwrap_or_default());
         let detail = entry.why.strip_prefix(&format!("{kind}: ")).unwrap_or(&entry.why);
         return (what, detail.to_owned());
     }
@@ -289,11 +289,10 @@ fn progress(record: &StopRecord) -> String {
         _ if seen.tree.is_none() => "the tree could not be read, so nothing counts as a stall",
         Signal::Working if before.progress.left_at.is_empty() => "this was the first stop",
         Signal::Working => "something had changed since the stop before",
-        Signal::NoChange => "nothing had changed since the stop before",
-        Signal::Idle => "nothing had changed, and the turn was text only",
-        Signal::Cycle => "the tree goes through the same few states again and again",
-        Signal::SameFailure => "the failure is the same as at the request before",
-        _ => return words(outcome.signal.as_str()),
+        _ => match phrases::stalling(&outcome.signal) {
+            Some(what) => what,
+            None => return spaced(outcome.signal.as_str()),
+        },
     };
     if outcome.signal == Signal::Idle { what.to_owned() } else { format!("{what}{worked}") }
 }
@@ -336,10 +335,6 @@ fn message(entry: &JournalEntry) -> String {
         .map_or_else(String::new, |text| ralph_core::text::truncate::tail(text, MESSAGE))
 }
 
-fn words(word: &str) -> String {
-    word.replace('_', " ")
-}
-
 // A refused tool call in plain words.
 
 /// Tells which call was refused, by which rule, and what the model read.
@@ -348,7 +343,7 @@ fn denial(entry: &JournalEntry, record: &DenialRecord) -> ExplainedDecision {
     ExplainedDecision {
         what: format!("tool call refused at {}: {}", entry.position, record.tool),
         rows: vec![
-            ("rule", record.rule.replace('_', " ")),
+            ("rule", spaced(&record.rule)),
             ("command", shown(record.command.as_deref(), record.shortened)),
             ("file", file(record)),
             ("caller", caller(record)),

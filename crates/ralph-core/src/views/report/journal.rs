@@ -6,7 +6,7 @@ use crate::evidence::completion_feedback;
 use crate::evidence::receipt::ReceiptStatus;
 use crate::guard::DenialRecord;
 use crate::modes::build;
-use crate::state::{Criterion, EndingKind, LoopState, Signal};
+use crate::state::{Criterion, EndingKind, LoopState};
 use crate::tasks::graph::{Graph, TaskReadiness as TaskStanding};
 use crate::text::plural;
 use crate::text::token::CompletionRequest;
@@ -479,28 +479,18 @@ pub(super) fn trouble(
     n_unreadable: usize,
     now: Timestamp,
 ) -> Vec<Trouble> {
-    let all = [
-        Trouble::of(
-            "Completion was requested and refused",
-            Tone::Warn,
-            refused(lines),
-            MOST_PROBLEMS,
-        ),
-        Trouble::of("Held, and turned red", Tone::Bad, turned_red(state), MOST_PROBLEMS),
-        Trouble::of("Standing still", Tone::Warn, still(lines), MOST_PROBLEMS),
-        Trouble::of(
-            "Found by checks after edits",
-            Tone::Warn,
-            of_event(lines, "PostToolUse", "told"),
-            MOST_PROBLEMS,
-        ),
-        Trouble::of("Tool calls that were refused", Tone::Quiet, denials(lines), MOST_PROBLEMS),
-        Trouble::of("Tasks that are stuck", Tone::Bad, stuck(state, now), MOST_PROBLEMS),
-        Trouble::of("Work that was not merged", Tone::Bad, kept_out(state), MOST_PROBLEMS),
-        Trouble::of("Errors", Tone::Bad, errors(state), MOST_PROBLEMS),
-        Trouble::of("Journal", Tone::Warn, unreadable(n_unreadable), MOST_PROBLEMS),
+    let kinds = [
+        ("Completion was requested and refused", Tone::Warn, refused(lines)),
+        ("Held, and turned red", Tone::Bad, turned_red(state)),
+        ("Standing still", Tone::Warn, still(lines)),
+        ("Found by checks after edits", Tone::Warn, of_event(lines, "PostToolUse", "told")),
+        ("Tool calls that were refused", Tone::Quiet, denials(lines)),
+        ("Tasks that are stuck", Tone::Bad, stuck(state, now)),
+        ("Work that was not merged", Tone::Bad, kept_out(state)),
+        ("Errors", Tone::Bad, errors(state)),
+        ("Journal", Tone::Warn, unreadable(n_unreadable)),
     ];
-    all.into_iter().filter(|one| !one.items.is_empty()).collect()
+    Trouble::all(kinds, MOST_PROBLEMS)
 }
 
 type Items = Vec<(String, String)>;
@@ -544,13 +534,7 @@ fn still(lines: &[ReportLine]) -> Items {
     let told = |line: &ReportLine| {
         let stop = line.stop()?;
         let asked = stop.outcome.verdict == "go on" || stop.outcome.cause.is_some();
-        let what = match &stop.outcome.signal {
-            Signal::NoChange => "nothing had changed since the stop before",
-            Signal::Idle => "nothing had changed, and the turn was text only",
-            Signal::Cycle => "the tree goes through the same few states again and again",
-            Signal::SameFailure => "the failure is the same as at the request before",
-            _ => return None,
-        };
+        let what = phrases::stalling(&stop.outcome.signal)?;
         asked.then(|| (at(line), what.to_owned()))
     };
     lines.iter().filter_map(told).collect()

@@ -162,7 +162,7 @@ fn facts(seen: &LoopSeen<'_>, began: Timestamp) -> Vec<(&'static str, String)> {
         0 => String::new(),
         n => format!("{}, {} in all", counted(n, "decision", "decisions"), lasted(took / 1_000)),
     };
-    let mut facts = vec![
+    super::known([
         ("project", words::line(&state.project_root, SHORT)),
         ("started", state.started_at.map(|_| moment(began)).unwrap_or_default()),
         ("ended", ended),
@@ -172,9 +172,7 @@ fn facts(seen: &LoopSeen<'_>, began: Timestamp) -> Vec<(&'static str, String)> {
         ("plan", words::line(plan.map_or("", |plan| &plan.plan_path), SHORT)),
         ("checkpoint", checkpoint(state)),
         ("journal", decided),
-    ];
-    facts.retain(|(_, value)| !value.is_empty());
-    facts
+    ])
 }
 
 pub(super) fn moment(at: Timestamp) -> String {

@@ -43,13 +43,12 @@ pub fn of_session(seen: &OrchestrationReportInput<'_>) -> Report {
     let (timeline, n_left_out) = timeline(files, &picture);
     let (tasks, n_tasks_left_out) = tasks(&picture, &wanted, *now);
     let n_reports: usize = picture.reports.values().map(Vec::len).sum();
-    let mut facts = vec![
+    let facts = super::known([
         ("folder", picture.path.clone()),
         ("state", said.current_state.to_owned()),
         ("wave", step.wave.map(|wave| wave.to_string()).unwrap_or_default()),
         ("reports", if n_reports == 0 { String::new() } else { n_reports.to_string() }),
-    ];
-    facts.retain(|(_, value)| !value.is_empty());
+    ]);
     let mut gauges = vec![Gauge::number("Iteration", step.iteration.to_string())];
     let counts = said.tasks_summary;
     if counts.total > 0 {
@@ -62,21 +61,15 @@ pub fn of_session(seen: &OrchestrationReportInput<'_>) -> Report {
         outcome: outcome(step),
         facts,
         gauges,
-        evidence: Vec::new(),
-        findings: Vec::new(),
-        changes: None,
         notes: notes(files),
         next: next(step),
-        rounds: super::Rounds::default(),
-        history: super::History::default(),
         tasks,
         n_tasks_left_out,
-        spent: Vec::new(),
-        tokens: Vec::new(),
         timeline,
         n_left_out,
         trouble: trouble(step, &picture),
         made_at: (said.status != "completed").then_some(*now),
+        ..Report::default()
     }
 }
 
@@ -241,12 +234,9 @@ fn trouble(step: &machine::MachineStep, picture: &Picture) -> Vec<Trouble> {
             (words::line(task, 40), format!("attempt {} was found not done", report.attempt))
         })
         .collect();
-    let all = [
+    let kinds = [
         ("What is wrong with its files", Tone::Bad, findings),
         ("Attempts that failed", Tone::Warn, failed),
     ];
-    all.into_iter()
-        .filter(|(_, _, items)| !items.is_empty())
-        .map(|(title, tone, items)| Trouble::of(title, tone, items, MOST_STEPS))
-        .collect()
+    Trouble::all(kinds, MOST_STEPS)
 }

@@ -4,7 +4,7 @@
 
 use super::of_loop::{moment, reached};
 use super::words::{self, LONG, SHORT, counted, grouped, lasted, share};
-use super::{Gauge, History, Report, ReportOutcome, ReportStep, ReportTurn, Tone, Trouble};
+use super::{Gauge, Report, ReportOutcome, ReportStep, ReportTurn, Tone, Trouble};
 use crate::modes::refine::chart::{self, PictureBar};
 use crate::modes::refine::state::{Refinement, RoundEntry};
 use crate::modes::refine::{Mode, PlanAfter, RoundEnd, Status, look, say};
@@ -59,21 +59,14 @@ pub fn of_refinement(seen: &RefinementSeen<'_>) -> Report {
         outcome: outcome(seen),
         facts: facts(seen),
         gauges: gauges(seen),
-        evidence: Vec::new(),
-        findings: Vec::new(),
-        changes: None,
         notes: notes(session),
         next: words::line(&next(seen), LONG),
         rounds: rounds_of(session, &seen.versions),
-        history: History::default(),
-        tasks: Vec::new(),
-        n_tasks_left_out: 0,
-        spent: Vec::new(),
-        tokens: Vec::new(),
         timeline,
         n_left_out,
         trouble: trouble(session),
         made_at: (!session.status.is_over()).then_some(seen.now),
+        ..Report::default()
     }
 }
 
@@ -133,15 +126,13 @@ fn facts(seen: &RefinementSeen<'_>) -> Vec<(&'static str, String)> {
         n => n.to_string(),
     };
     let started = session.started_at != Timestamp::UNIX_EPOCH;
-    let mut facts = vec![
+    super::known([
         ("plan", words::line(&session.plan_file, SHORT)),
         ("started", if started { moment(session.started_at) } else { String::new() }),
         ("ended", session.ended_at.map(moment).unwrap_or_default()),
         ("settled after", settled),
         ("versions kept", versions),
-    ];
-    facts.retain(|(_, value)| !value.is_empty());
-    facts
+    ])
 }
 
 fn gauges(seen: &RefinementSeen<'_>) -> Vec<Gauge> {
@@ -218,15 +209,6 @@ fn next(seen: &RefinementSeen<'_>) -> String {
     }
 }
 
-/// An event of a refinement.
-#[derive(Debug, Clone, Copy)]
-enum Happened<'a> {
-    /// A version was stored.
-    Kept(&'a VersionSeen),
-    /// A round ended.
-    Ended(&'a RoundEntry),
-}
-
 /// The events in order: stored versions and ends of rounds. Versions after the last round belong to
 /// no round.
 fn timeline(seen: &RefinementSeen<'_>) -> (Vec<ReportTurn>, usize) {
@@ -235,11 +217,10 @@ fn timeline(seen: &RefinementSeen<'_>) -> (Vec<ReportTurn>, usize) {
     let mut to_skip = n_left_out;
     let mut versions = seen.versions.iter().peekable();
     let mut turns = Vec::new();
-    let mut put = |title: String, at, happened: Vec<Happened<'_>>| {
-        let skipped = to_skip.min(happened.len());
+    let mut put = |title: String, at, mut steps: Vec<ReportStep>| {
+        let skipped = to_skip.min(steps.len());
         to_skip -= skipped;
-        let steps: Vec<ReportStep> =
-            happened[skipped..].iter().map(|one| step(session, *one)).collect();
+        steps.drain(..skipped);
         if !steps.is_empty() {
             turns.push(ReportTurn { title, at, sum: String::new(), steps });
         }
@@ -250,23 +231,16 @@ fn timeline(seen: &RefinementSeen<'_>) -> (Vec<ReportTurn>, usize) {
             Some(at) => one.at <= at,
             None => one.round <= entry.iteration,
         };
-        let mut happened = Vec::new();
+        let mut steps = Vec::new();
         while let Some(version) = versions.next_if(|one| is_before(one)) {
-            happened.push(Happened::Kept(version));
+            steps.push(kept(version));
         }
-        happened.push(Happened::Ended(entry));
-        put(format!("Round {}", entry.iteration), entry.ended_at, happened);
+        steps.push(ended(session, entry));
+        put(format!("Round {}", entry.iteration), entry.ended_at, steps);
     }
     let title = if session.status.is_over() { "Afterwards" } else { "Under way" };
-    put(title.to_owned(), None, versions.map(Happened::Kept).collect());
+    put(title.to_owned(), None, versions.map(kept).collect());
     (turns, n_left_out)
-}
-
-fn step(session: &Refinement, happened: Happened<'_>) -> ReportStep {
-    match happened {
-        Happened::Kept(version) => kept(version),
-        Happened::Ended(entry) => ended(session, entry),
-    }
 }
 
 fn kept(version: &VersionSeen) -> ReportStep {
@@ -306,12 +280,13 @@ fn trouble(session: &Refinement) -> Vec<Trouble> {
         };
         entries.map(told).collect()
     };
-    let all = [
-        ("Rounds that were cut", of(|one| one.end == RoundEnd::Interrupted)),
-        ("Rounds beside an edit, which stands", of(|one| one.plan == PlanAfter::KeptEdit)),
+    let cut = of(|one| one.end == RoundEnd::Interrupted);
+    let beside = of(|one| one.plan == PlanAfter::KeptEdit);
+    let kinds = [
+        ("Rounds that were cut", Tone::Warn, cut),
+        ("Rounds beside an edit, which stands", Tone::Warn, beside),
     ];
-    let shown = all.into_iter().filter(|(_, items)| !items.is_empty());
-    shown.map(|(title, items)| Trouble::of(title, Tone::Warn, items, MOST_TROUBLE)).collect()
+    Trouble::all(kinds, MOST_TROUBLE)
 }
 
 // The rounds of a refinement: reported changes, measured changes, and results.

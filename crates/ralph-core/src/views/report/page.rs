@@ -233,12 +233,18 @@ fn evidence(one: &Evidence) -> Markup {
 }
 
 fn finding(one: &FindingShown) -> Markup {
+    let said = html! { "review " (one.found_by) ": " (one.became) };
+    proof(pill(one.tone, &one.severity), &one.place, &one.what, said)
+}
+
+/// A rating with what is rated, and what is said of it.
+fn proof(rating: Markup, id: &str, name: &str, said: Markup) -> Markup {
     html! {
         div.proof {
-            (pill(one.tone, &one.severity))
+            (rating)
             div {
-                div.name { span.id { (one.place) } (one.what) }
-                div.said { "review " (one.found_by) ": " (one.became) }
+                div.name { span.id { (id) } (name) }
+                div.said { (said) }
             }
         }
     }
@@ -288,15 +294,8 @@ fn of_round(round: &ReportRound) -> Markup {
     }];
     said.extend(round.version.map(|number| format!("version {number}")));
     said.extend(round.remarks.iter().map(|remark| (*remark).to_owned()));
-    html! {
-        div.proof {
-            (pill(round.tone, round.word))
-            div {
-                div.name { span.id { "Round " (round.number) } (round.summary) }
-                div.said { (said.join("; ")) }
-            }
-        }
-    }
+    let (rating, id) = (pill(round.tone, round.word), format!("Round {}", round.number));
+    proof(rating, &id, &round.summary, html! { (said.join("; ")) })
 }
 
 fn history(report: &Report) -> Markup {
