@@ -21,7 +21,6 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What a person may say about taking over.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// An old state file or manifest, or the official plugin's file

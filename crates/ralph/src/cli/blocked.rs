@@ -16,7 +16,6 @@ use ralph_core::text::truncate::bounded;
 /// Longer reasons are cut, since they are shown on one line.
 const LONGEST: usize = 1_000;
 
-/// What is said.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// What the user must do, in words for the user

@@ -13,7 +13,6 @@ use ralph_core::views::messages;
 use ralph_hooks::cancel;
 use ralph_io::store::lifecycle::{self, LoopOwnership};
 
-/// What a person may say about an end.
 #[derive(Debug, clap::Args)]
 #[command(group = one_loop())]
 pub(crate) struct Args {

@@ -25,7 +25,6 @@ impl Args {
 /// Time limit for all checks that were too slow for the edits, taken together.
 const LATE: Duration = Duration::from_secs(600);
 
-/// What a person or a model may say about a check.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Files to check

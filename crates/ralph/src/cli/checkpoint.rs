@@ -13,10 +13,8 @@ use anyhow::{Context, Result, bail};
 use ralph_io::git::checkpoint::{self, Checkpoint, Restored};
 use ralph_io::git::tree;
 use serde_json::{Value, json};
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-/// What to do with the moments.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum CheckpointCommand {
     /// List the checkpoints of a loop, oldest first
@@ -38,7 +36,6 @@ impl CheckpointCommand {
     }
 }
 
-/// Which moment is brought back.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Restore {
     /// Checkpoint number
@@ -176,7 +173,6 @@ fn git_failed(error: anyhow::Error) -> anyhow::Error {
 
 // `ralph checkpoint list|show|diff`: the read-only commands.
 
-/// Which moment is meant.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckpointArgs {
     /// Checkpoint number [default: the newest]
@@ -217,11 +213,8 @@ fn diff(here: &Here, args: &CheckpointArgs) -> Result<Exit> {
     let text = checkpoint::diff(&kept.root, from).map_err(git_failed)?;
     if text.is_empty() {
         screen::tell(&format!("nothing has changed since checkpoint {}", from.number));
-    } else if std::io::stdout().is_terminal() {
-        screen::print(&visible_lines(&String::from_utf8_lossy(&text)))?;
     } else {
-        // Byte for byte, so that `git apply -R` accepts it.
-        screen::print_bytes(&text)?;
+        screen::print_diff(&text)?;
     }
     Ok(Exit::Done)
 }

@@ -9,7 +9,6 @@ use clap_complete::env::{CompleteEnv, Shells};
 /// The variable by which a shell asks for completions; it holds the shell's name.
 const VARIABLE: &str = "RALPH_COMPLETIONS";
 
-/// For which shell.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     shell: Shell,

@@ -6,7 +6,7 @@
 
 use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state};
-use crate::command::screen::{self, visible, visible_lines};
+use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::runs::left;
 use crate::verify::observe::Start;
@@ -15,16 +15,13 @@ use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt::{self, ReceiptStatus};
 use ralph_io::git::checkpoint;
 use ralph_io::store::checks;
-use std::io::IsTerminal;
 
-/// What can be done with criteria.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum CriteriaCommand {
     /// Accept the criteria as they are now, even with fewer tests
     Accept(Args),
 }
 
-/// Whose criteria.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -70,7 +67,6 @@ pub(crate) fn accept(args: &Args) -> Result<Exit> {
 
 // `ralph diff`: what has changed since the start of a loop.
 
-/// What to show.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DiffArgs {
     /// Show only tests and what belongs to them
@@ -116,11 +112,5 @@ pub(super) fn show(found: &FoundLoop, only_tests: bool) -> Result<()> {
         screen::tell(&format!("{what} since the start of the loop"));
         return Ok(());
     }
-    let text = checkpoint::diff_since(&start.root, &start.tree, &paths)?;
-    if std::io::stdout().is_terminal() {
-        screen::print(&visible_lines(&String::from_utf8_lossy(&text)))
-    } else {
-        // Byte for byte, so that `git apply -R` accepts it.
-        screen::print_bytes(&text)
-    }
+    screen::print_diff(&checkpoint::diff_since(&start.root, &start.tree, &paths)?)
 }

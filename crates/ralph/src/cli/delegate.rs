@@ -25,7 +25,7 @@ use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::client::{self, given};
 use ralph_io::process::command::{self, CommandEnd, CommandOrder};
 use ralph_io::process::{self, bounds, clock, elsewhere, programs};
-use ralph_io::project::settings;
+use ralph_io::project::{environment, settings};
 use ralph_io::store::checks::{self, Surroundings};
 use ralph_io::store::home::Home;
 use ralph_io::store::loop_file::{Loaded, LoopFile};
@@ -35,7 +35,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The kinds of work.
 #[derive(clap::Subcommand)]
 pub(super) enum DelegateCommand {
     /// Run the criteria that no receipt proves or disproves
@@ -64,7 +63,6 @@ pub(super) fn run(command: &DelegateCommand) -> Result<Exit> {
 // proves or disproves, and prints the value of all receipts. The stop hook and Ralph's own drivers
 // call it in the same way.
 
-/// The loop that is to be settled.
 #[derive(clap::Args)]
 pub(in crate::cli) struct CriteriaArgs {
     /// Its state file
@@ -92,10 +90,7 @@ fn run_criteria(args: &CriteriaArgs) -> Result<Exit> {
 
 fn prove(args: &CriteriaArgs, by: CriterionRunner) -> Result<Proof> {
     let file = LoopFile::at(&args.state);
-    // `prepare_environment` may start this program again, which needs standard input untouched.
-    let surroundings = verify::prepare_environment(&file, by, args.restored.as_deref())?;
-    given::end_with_input();
-    let _ = command::adopt_orphans();
+    let surroundings = ready(&file, by, args.restored.as_deref())?;
     let state = file.read()?.context("the loop is gone")?.state;
     let order = VerifyOrder {
         file: &file,
@@ -113,13 +108,25 @@ fn prove(args: &CriteriaArgs, by: CriterionRunner) -> Result<Proof> {
     Ok(verify::run(&order, &Silent)?.proof)
 }
 
+/// Makes this process ready to run commands, in the environment of the loop.
+fn ready(
+    file: &LoopFile,
+    by: CriterionRunner,
+    restored: Option<&str>,
+) -> Result<environment::Surroundings> {
+    // `prepare_environment` may start this program again, which needs standard input untouched.
+    let surroundings = verify::prepare_environment(file, by, restored)?;
+    given::end_with_input();
+    let _ = command::adopt_orphans();
+    Ok(surroundings)
+}
+
 // `ralph delegate task`: runs the commands of a task that a round marked done, and prints the first
 // failure as JSON, or `null`. Ralph's own drivers call it.
 
 /// How much of a command's output the next round reads, in UTF-16 units.
 const TAIL: usize = 500;
 
-/// The task whose commands run.
 #[derive(clap::Args)]
 pub(in crate::cli) struct TaskArgs {
     /// The state file of its loop
@@ -136,10 +143,7 @@ fn run_task(args: &TaskArgs) -> Result<Exit> {
         bail!("`ralph delegate task` answers Ralph's own drivers; `ralph verify` runs criteria");
     };
     let file = LoopFile::at(&args.state);
-    // `prepare_environment` may start this program again, which needs standard input untouched.
-    verify::prepare_environment(&file, by, args.restored.as_deref())?;
-    given::end_with_input();
-    let _ = command::adopt_orphans();
+    ready(&file, by, args.restored.as_deref())?;
     let failed = failed(&file, &args.id).unwrap_or_else(|error| Some(format!("{error:#}")));
     screen::print(&serde_json::to_string(&failed)?)?;
     Ok(Exit::Done)
@@ -187,7 +191,6 @@ fn failed(file: &LoopFile, id: &str) -> Result<Option<String>> {
 /// Time limit, at the end of a turn, for the checks that were too slow for the edits.
 const LATE: Duration = Duration::from_secs(240);
 
-/// What is to be looked at.
 #[derive(clap::Args)]
 pub(in crate::cli) struct ChecksArgs {
     /// The state file of the loop
@@ -303,7 +306,6 @@ fn registered_timeout() -> Option<Duration> {
 
 // `ralph delegate left-running`: reports what the shell that starts it leaves running.
 
-/// What ran before the shell's command.
 #[derive(clap::Args)]
 pub(in crate::cli) struct LeftRunningArgs {
     /// The folders in `/proc` of those processes
@@ -322,7 +324,6 @@ fn report_left_running(args: &LeftRunningArgs) -> Result<Exit> {
 // `ralph delegate notify`: calls the user for one event of a loop, and notes in the loop's journal
 // what became of it. Nothing waits for it.
 
-/// The event, and the loop to which it happened.
 #[derive(clap::Args)]
 pub(in crate::cli) struct NotifyArgs {
     /// The event, as JSON
@@ -387,7 +388,6 @@ fn claim(home: &Home, path: &Path, event: &NoticeEvent) -> Result<Option<(LoopFi
 /// every line of a flood would slow down the command that writes it.
 const MOST_READ: usize = 64 << 20;
 
-/// Which of the processes this is.
 #[derive(clap::Args)]
 pub(super) struct SuperviseArgs {
     /// The first process within the bounds of a loop

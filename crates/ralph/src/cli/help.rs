@@ -47,7 +47,6 @@ pub(super) fn is_internal(command: &Command) -> bool {
     command.is_hide_set() && !PLUMBING.contains(&command.get_name())
 }
 
-/// What to print.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// List all commands

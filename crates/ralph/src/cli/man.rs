@@ -7,7 +7,6 @@ use clap_mangen::Man;
 use ralph_io::{project::user_files, store::atomic};
 use std::path::{Path, PathBuf};
 
-/// Where to.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The folder of the pages

@@ -20,7 +20,6 @@ use ralph_io::process::clock;
 use ralph_io::store::orchestration::OrchestrationStore;
 use std::path::Path;
 
-/// Which loop.
 #[derive(Debug, clap::Args)]
 #[command(group = one_loop())]
 pub(crate) struct Args {

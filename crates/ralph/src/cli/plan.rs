@@ -23,7 +23,6 @@ use ralph_io::process::wait_any::Interrupts;
 use ralph_io::project::user_files;
 use std::path::Path;
 
-/// How many rounds, and how the client is called.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Number of rounds
@@ -71,7 +70,6 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 // Standard output holds the existing tasks and then the ideas, one on each line, so a sync with
 // these lines adds the ideas and loses nothing. This command itself changes nothing.
 
-/// What the ideas are for, and how the client is called.
 #[derive(Debug, clap::Args)]
 pub(crate) struct IdeateArgs {
     /// Subject of the ideas

@@ -21,7 +21,6 @@ use std::path::{Path, PathBuf};
 pub(super) const EXIT_CODES: &str = "Exit codes: 0 the loop is complete; 1 it ended otherwise or is paused; 4 a program is \
     missing; 130 you interrupted it.";
 
-/// The task, its limits, and how the rounds run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct Args {
@@ -194,7 +193,6 @@ fn read(file: &Path) -> Result<String> {
 
 // `ralph build`: works through the planned tasks without a person. It is `ralph run` on a plan.
 
-/// How many rounds, and how they run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES, mut_arg("rounds", as_in_build))]
 pub(crate) struct BuildArgs {

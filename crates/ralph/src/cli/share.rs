@@ -24,7 +24,6 @@ use ralph_io::project::settings;
 /// How many files without a commit are named.
 const NAMED: usize = 3;
 
-/// What is shared, and where.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The git remote

@@ -22,7 +22,6 @@ use std::time::{Duration, Instant};
 /// How long to wait before the mailbox is read again if the system reports no changes.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
-/// What is sent.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum SignalCommand {
     /// Change what the model does from now on
@@ -31,7 +30,6 @@ pub(crate) enum SignalCommand {
     Info(Args),
 }
 
-/// The text, and to which loop.
 #[derive(Debug, clap::Args)]
 #[command(group = one_loop())]
 pub(crate) struct Args {

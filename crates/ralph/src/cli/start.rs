@@ -19,7 +19,6 @@ use ralph_io::client::given;
 use ralph_io::process::{clock, programs};
 use ralph_io::store::lifecycle;
 
-/// What a person may say about a start.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// What to do; `-` reads standard input [default: the planned loop]

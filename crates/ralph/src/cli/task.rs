@@ -40,7 +40,6 @@ impl Args {
     }
 }
 
-/// What to do with the tasks.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum TaskCommand {
     /// List the unfinished tasks
@@ -180,7 +179,6 @@ fn some(count: usize, one: &str, many: &str) -> String {
 
 // `ralph task import`: makes a planned loop from a plan; the user starts it by typing `/ralph`.
 
-/// The plan.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Import {
     /// Markdown with checkboxes or a ```json block, `prd.json`, `fix_plan.md`, a JSON document or

@@ -14,7 +14,6 @@ use ralph_core::views::shared;
 use ralph_io::git::shared::{SharedPlace, Trusted};
 use ralph_io::project::settings;
 
-/// What a person may say about trust.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Do not ask
@@ -80,8 +79,7 @@ fn confirmed(question: &str, how: &str) -> Result<bool> {
     if !screen::can_ask() {
         bail!("there is no terminal to ask on; {how}");
     }
-    let answer = screen::ask(&format!("{question} [y/N]"))?;
-    Ok(matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
+    screen::confirm(question)
 }
 
 // `ralph trust --shared`: the user has read the plan of a shared loop, and lets its commands run in

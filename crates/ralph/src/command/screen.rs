@@ -40,6 +40,14 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
     }
 }
 
+/// Prints git's diff: made harmless on a terminal, else byte for byte, so that `git apply -R` accepts it.
+pub(crate) fn print_diff(diff: &[u8]) -> Result<()> {
+    match std::io::stdout().is_terminal() {
+        true => print(&visible_lines(&String::from_utf8_lossy(diff))),
+        false => print_bytes(diff),
+    }
+}
+
 /// Prints a JSON document. Control characters become JSON escapes, so the output is safe on a
 /// terminal: they occur only inside strings, and a parser restores them.
 pub(crate) fn print_json(document: &serde_json::Value) -> Result<()> {
@@ -268,6 +276,12 @@ pub(crate) fn can_ask() -> bool {
 pub(crate) fn ask(question: &str) -> Result<String> {
     put(question)?;
     Ok(answer()?.unwrap_or_default())
+}
+
+/// True if the user says yes.
+pub(crate) fn confirm(question: &str) -> Result<bool> {
+    let answer = ask(&format!("{question} [y/N]"))?;
+    Ok(matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
 /// Prints the question. [`answer`] reads the reply.

@@ -29,7 +29,6 @@ use registration::Plugin;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Options of `ralph doctor`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Print one JSON document

@@ -32,7 +32,6 @@ use settings::{AskedExtras, Extra, Merged, REGISTER, SettingsChange};
 use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 
-/// Options of `ralph install`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -104,7 +103,7 @@ fn install(args: &Args, may_ask: MayAsk) -> Result<Exit> {
     let lets_out = asked.named.contains(&Extra::Sandbox);
     let plan = gather(scope, &record, &asked)?;
     describe(&plan, args.dry_run);
-    if places.are_copied() && plan.scope.naming != Naming::Bare {
+    if places.are_copied() && plan.scope.executables.is_some() {
         plugin::copy_programs(&places.running, &places.executables, args.dry_run)?;
     }
     if args.dry_run {
@@ -162,8 +161,8 @@ fn offer(scope: &InstallScope) -> String {
 
 impl InstallPlan {
     fn will_change(&self) -> bool {
-        let writes = |(_, fate): &(ShippedFile, Fate)| matches!(fate, Fate::Write | Fate::Update);
-        !self.merged.changes.is_empty() || !self.retired.is_empty() || self.files.iter().any(writes)
+        let writes = self.files.iter().any(|(_, fate)| fate.writes());
+        writes || !self.merged.changes.is_empty() || !self.retired.is_empty()
     }
 }
 
@@ -193,8 +192,8 @@ fn gather(scope: InstallScope, record: &InstallRecord, asked: &AskedExtras) -> R
     let text = settings.text.as_deref().unwrap_or("{}\n");
     let named = || format!("could not use `{}`", scope.settings.display());
     let known_extras = known.as_ref().map(|known| known.extras.clone()).unwrap_or_default();
-    let merged = settings::put_in(text, scope.naming.location(), asked, &known_extras)
-        .with_context(named)?;
+    let merged =
+        settings::put_in(text, scope.location(), asked, &known_extras).with_context(named)?;
     let before = text_without_us(&settings, known.as_ref()).with_context(named)?;
     let ours = known.as_ref().map_or(&[][..], |known| &known.files);
     let files = files::look(&scope)
@@ -258,7 +257,7 @@ fn describe(plan: &InstallPlan, dry_run: bool) {
     }
     for (folder, one, many) in [("skills/", "skill", "skills"), ("agents/", "agent", "agents")] {
         let is_written = |(target, fate): &&(ShippedFile, Fate)| {
-            target.name.starts_with(folder) && matches!(fate, Fate::Write | Fate::Update)
+            target.name.starts_with(folder) && fate.writes()
         };
         let n = plan.files.iter().filter(is_written).count();
         if n > 0 {
@@ -314,13 +313,13 @@ fn carry_out(plan: InstallPlan) -> Result<Install> {
 /// Writes the files and notes those that are Ralph's.
 fn put_files(files: Vec<(ShippedFile, Fate)>, install: &mut Install) -> Result<()> {
     for (target, fate) in files {
-        if let (Fate::Write | Fate::Update, Ok(found)) = (fate, &target.found) {
+        if let (true, Ok(found)) = (fate.writes(), &target.found) {
             let above = target.path.parent().unwrap_or(&target.path);
             install.folders.extend(user_files::make_folders(above, 0o755)?);
             user_files::replace(found, &target.text)?;
         }
         install.files.retain(|copied| copied.path != target.path);
-        if matches!(fate, Fate::Write | Fate::Update | Fate::Current) {
+        if fate.writes() || fate == Fate::Current {
             let digest = hex::sha256(&target.text);
             install.files.push(Copied { path: target.path, digest });
         }
@@ -436,27 +435,16 @@ pub(crate) struct InstallScope {
     pub(crate) settings: PathBuf,
     /// The folder for settings backups: never inside a package that would be linked.
     pub(crate) backups: PathBuf,
-    /// How the settings name the executables.
-    pub(crate) naming: Naming,
+    /// The folder by which the settings name the executables, since the client expands nothing in exec
+    /// form; `None` in a package, which is the same on every machine.
+    executables: Option<String>,
     /// The arguments that lead here, with absolute paths.
     pub(crate) args: ScopeArgs,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Naming {
-    /// By absolute path, since the client expands nothing in exec form.
-    Absolute(String),
-    /// By bare name, since a package is the same on every machine.
-    Bare,
-}
-
-impl Naming {
-    /// The location in the form that the table of hooks takes.
-    pub(crate) fn location(&self) -> Location<'_> {
-        match self {
-            Self::Absolute(folder) => Location::Folder(folder),
-            Self::Bare => Location::Path,
-        }
+impl InstallScope {
+    fn location(&self) -> Location<'_> {
+        self.executables.as_deref().map_or(Location::Path, Location::Folder)
     }
 }
 
@@ -464,7 +452,6 @@ impl Naming {
 pub(crate) fn resolve(args: &ScopeArgs, places: &InstallPaths) -> Result<InstallScope> {
     let executables =
         places.executables.to_str().context("the executables' folder is not UTF-8")?;
-    let absolute = Naming::Absolute(executables.to_owned());
     if let Some(folder) = &args.stow {
         let package = absolute_path(folder, places);
         let base = package.join("claude/.claude");
@@ -472,7 +459,7 @@ pub(crate) fn resolve(args: &ScopeArgs, places: &InstallPaths) -> Result<Install
             name: format!("stow package `{}`", package.join("claude").display()),
             settings: base.join("settings.json"),
             backups: places.ralph.root().join("backups"),
-            naming: Naming::Bare,
+            executables: None,
             args: ScopeArgs { stow: Some(package), ..ScopeArgs::default() },
             base,
         });
@@ -487,7 +474,7 @@ pub(crate) fn resolve(args: &ScopeArgs, places: &InstallPaths) -> Result<Install
         name,
         settings,
         backups,
-        naming: absolute,
+        executables: Some(executables.to_owned()),
         args: ScopeArgs::of(project),
         base,
     })

@@ -25,7 +25,6 @@ use ralph_io::store::lifecycle;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Options of `ralph uninstall`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

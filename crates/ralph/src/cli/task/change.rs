@@ -14,7 +14,6 @@ use jiff::SignedDuration;
 use ralph_core::state::TaskStatus;
 use ralph_core::tasks::graph::{self, Lease, NewTask};
 
-/// A task to be added.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Add {
     /// What to do
@@ -35,7 +34,6 @@ pub(crate) struct Add {
     which: LoopArgs,
 }
 
-/// Which task, for whom and how long.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Claim {
     /// Id of the task [default: the next ready task]
@@ -47,7 +45,6 @@ pub(crate) struct Claim {
     pub(super) which: LoopArgs,
 }
 
-/// Which task.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TaskArgs {
     /// Id of the task
@@ -57,7 +54,6 @@ pub(crate) struct TaskArgs {
     pub(super) which: LoopArgs,
 }
 
-/// Which task, for whom and how much longer.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Renew {
     #[command(flatten)]
@@ -66,7 +62,6 @@ pub(crate) struct Renew {
     pub(super) task: TaskArgs,
 }
 
-/// Who holds a task.
 #[derive(Debug, clap::Args)]
 pub(super) struct Holder {
     /// Owner of the claim [default: the session, or the user at the terminal]
@@ -77,7 +72,6 @@ pub(super) struct Holder {
     pub(super) lease: Option<u32>,
 }
 
-/// What became of a task.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DoneArgs {
     /// What was done, and what proves it
@@ -90,7 +84,6 @@ pub(crate) struct DoneArgs {
     pub(super) task: TaskArgs,
 }
 
-/// Why a task does not go on.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReasonArgs {
     /// Why the task failed, or what it waits for
@@ -103,7 +96,6 @@ pub(crate) struct ReasonArgs {
     pub(super) task: TaskArgs,
 }
 
-/// What a task depends on.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Deps {
     /// Id of the task

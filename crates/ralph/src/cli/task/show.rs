@@ -12,7 +12,6 @@ use ralph_core::state::Task;
 use ralph_core::tasks::graph::render::{self, Show};
 use ralph_core::tasks::graph::{self, Graph, TaskError, draw};
 
-/// What a person may say about the list.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ListArgs {
     /// Include finished tasks
@@ -28,7 +27,6 @@ pub(crate) struct ListArgs {
     pub(super) which: LoopArgs,
 }
 
-/// Which task.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ShowArgs {
     /// Id of the task
@@ -38,7 +36,6 @@ pub(crate) struct ShowArgs {
     pub(super) which: LoopArgs,
 }
 
-/// How to draw.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GraphArgs {
     /// Output format

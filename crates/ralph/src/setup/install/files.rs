@@ -111,6 +111,12 @@ pub(crate) enum Fate {
     Keep,
 }
 
+impl Fate {
+    pub(super) fn writes(self) -> bool {
+        matches!(self, Fate::Write | Fate::Update)
+    }
+}
+
 /// Looks at the path of every shipped file.
 pub(crate) fn look(scope: &InstallScope) -> Vec<ShippedFile> {
     let target = |file: &Shipped| ShippedFile {

@@ -71,7 +71,7 @@ pub(crate) fn install(folder: &Path, dry_run: bool, places: &InstallPaths) -> Re
     let shown = folder.display();
     let (would, wrote) = if dry_run { ("would ", "write") } else { ("", "wrote") };
     tell!("plugin `{shown}`");
-    let n_changed = targets.iter().filter(|(_, fate)| changes(*fate)).count();
+    let n_changed = targets.iter().filter(|(_, fate)| fate.writes()).count();
     tell!("  {would}{wrote} {n_changed} of {} texts: hooks, skills, agents", targets.len());
     let bin = folder.join("bin");
     if dry_run {
@@ -149,10 +149,6 @@ fn look(folder: &Path, known: Option<&Install>) -> Vec<(ShippedFile, Fate)> {
     texts().into_iter().map(target).collect()
 }
 
-fn changes(fate: Fate) -> bool {
-    matches!(fate, Fate::Write | Fate::Update)
-}
-
 /// Refuses a folder with other content: a plugin consists of its whole folder, so Ralph adds
 /// nothing beside other files.
 fn may_be_ours(folder: &Path, targets: &[(ShippedFile, Fate)]) -> Result<()> {
@@ -164,7 +160,7 @@ fn may_be_ours(folder: &Path, targets: &[(ShippedFile, Fate)]) -> Result<()> {
         );
     }
     let is_plugin =
-        targets.iter().any(|(target, fate)| target.name == DESCRIPTION && !changes(*fate))
+        targets.iter().any(|(target, fate)| target.name == DESCRIPTION && !fate.writes())
             || targets.iter().any(|(_, fate)| *fate == Fate::Update);
     let is_ours = |name: &String| {
         [".claude-plugin", "hooks", "skills", "agents", "bin"].contains(&name.as_str())

@@ -505,11 +505,10 @@ pub(super) fn is_sandbox_agreed(scope: &InstallScope) -> Result<bool> {
     let question = format!(
         "Your settings switch the client's sandbox on, where the model's `ralph` commands fail.\n\
          Add `\"{OUTSIDE}\": [\"{EXCLUDED}\"]` to `{}`? A plain `ralph` line then runs outside; \
-         it can change only its own loop. [y/N]",
+         it can change only its own loop.",
         scope.settings.display()
     );
-    let answer = screen::ask(&question)?;
-    Ok(matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
+    screen::confirm(&question)
 }
 
 /// The command that writes the line.
