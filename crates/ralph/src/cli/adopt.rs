@@ -62,8 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         None => "free; type /ralph in any session of this project to continue".to_owned(),
     };
     let (id, position) = (&state.loop_id, state.position());
-    screen::say(&screen::visible(&format!("loop {id} adopted at {position}: {go_on}")))?;
-    Ok(Exit::Done)
+    screen::say(&screen::visible(&format!("loop {id} adopted at {position}: {go_on}")))
 }
 
 fn find(here: &Here, args: &Args) -> Result<FoundLoop> {

@@ -56,6 +56,5 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     if let Some(state) = updated.map_err(bad_state)? {
         note(&here, &found.file, &state, "blocked", "blocked", &what);
     }
-    screen::say("Noted. Stop now: the loop pauses until the user has done it.")?;
-    Ok(Exit::Done)
+    screen::say("Noted. Stop now: the loop pauses until the user has done it.")
 }

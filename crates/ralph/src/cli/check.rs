@@ -100,7 +100,7 @@ fn report(outcome: &CheckOutcome, as_json: bool) -> Result<Exit> {
     match as_json {
         true => screen::print_json(&document(outcome))?,
         false => screen::print(&text(outcome))?,
-    }
+    };
     Ok(if clean { Exit::Done } else { Exit::No })
 }
 
@@ -200,8 +200,7 @@ fn explain(order: &CheckOrder<'_>, as_json: bool) -> Result<Exit> {
                 json!({"file": target.name(), "root": target.root, "checks": checks, "lacking": lacking})
             })
             .collect();
-        screen::print_json(&json!({"schema_version": 1, "files": files}))?;
-        return Ok(Exit::Done);
+        return screen::print_json(&json!({"schema_version": 1, "files": files}));
     }
     let mut blocks = Vec::new();
     for target in &targets {
@@ -222,8 +221,7 @@ fn explain(order: &CheckOrder<'_>, as_json: bool) -> Result<Exit> {
         }
         blocks.push(text);
     }
-    screen::print(&blocks.join("\n\n"))?;
-    Ok(Exit::Done)
+    screen::print(&blocks.join("\n\n"))
 }
 
 fn told(check: &Check) -> String {

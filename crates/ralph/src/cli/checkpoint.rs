@@ -188,23 +188,20 @@ fn list(here: &Here, args: &ViewArgs) -> Result<Exit> {
         let checkpoints: Vec<Value> = kept.checkpoints.iter().map(document).collect();
         let document =
             json!({"schema_version": 1, "loop_id": kept.loop_id, "checkpoints": checkpoints});
-        screen::print_json(&document)?;
-        return Ok(Exit::Done);
+        return screen::print_json(&document);
     }
     if kept.checkpoints.is_empty() {
         bail!(kept.lack(None));
     }
     let mut rows = vec![format!("loop {}", visible(&kept.loop_id))];
     rows.extend(kept.checkpoints.iter().map(row));
-    screen::print(&rows.join("\n"))?;
-    Ok(Exit::Done)
+    screen::print(&rows.join("\n"))
 }
 
 fn one(here: &Here, args: &CheckpointArgs) -> Result<Exit> {
     let kept = LoopCheckpoints::gather(here, &args.which)?;
     let shown = checkpoint::show(&kept.root, kept.one(args.number)?).map_err(git_failed)?;
-    screen::print(&visible_lines(&shown))?;
-    Ok(Exit::Done)
+    screen::print(&visible_lines(&shown))
 }
 
 fn diff(here: &Here, args: &CheckpointArgs) -> Result<Exit> {

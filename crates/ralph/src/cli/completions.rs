@@ -19,8 +19,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let shells = Shells::builtins();
     let shell = shells.completer(&args.shell.to_string()).context("this shell is not supported")?;
     shell.write_registration(VARIABLE, "ralph", "ralph", "ralph", &mut script)?;
-    screen::print_bytes(&script)?;
-    Ok(Exit::Done)
+    screen::print_bytes(&script)
 }
 
 /// Answers a shell that asks for completions, and exits. Otherwise does nothing.

@@ -28,8 +28,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let choice = settings.facts();
     let gathered = facts::of(&here.root, &choice);
     if args.json {
-        screen::print_json(&document(&gathered, choice.is_enabled()))?;
-        return Ok(Exit::Done);
+        return screen::print_json(&document(&gathered, choice.is_enabled()));
     }
     if !choice.is_enabled() {
         screen::tell("`context.enabled` is false in the settings: no session is told this.");
@@ -38,7 +37,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         screen::tell(&format!("{}: {LATE}", kind.name));
     }
     match page::page(&gathered.facts, choice.size()) {
-        Some(page) => screen::print(&page)?,
+        Some(page) => return screen::print(&page),
         None if stderr().is_terminal() => {
             screen::tell("There is nothing to tell about this folder.");
         }

@@ -86,12 +86,11 @@ pub(crate) fn run_diff(args: &DiffArgs) -> Result<Exit> {
                 .map_or_else(|| select_loop::one(&here, &args.which, LoopFilter::Live), Ok)?,
         },
     };
-    show(&found, args.tests)?;
-    Ok(Exit::Done)
+    show(&found, args.tests)
 }
 
 /// Prints git's diff between the start of the loop and the present files.
-pub(super) fn show(found: &FoundLoop, only_tests: bool) -> Result<()> {
+pub(super) fn show(found: &FoundLoop, only_tests: bool) -> Result<Exit> {
     let start = checks::start_of(found.file.folder());
     let start = start
         .context("the start of this loop was not kept: the project is in no git repository")?;
@@ -110,7 +109,7 @@ pub(super) fn show(found: &FoundLoop, only_tests: bool) -> Result<()> {
     if paths.is_empty() {
         let what = if only_tests { "no test has changed" } else { "nothing has changed" };
         screen::tell(&format!("{what} since the start of the loop"));
-        return Ok(());
+        return Ok(Exit::Done);
     }
     screen::print_diff(&checkpoint::diff_since(&start.root, &start.tree, &paths)?)
 }

@@ -84,8 +84,7 @@ fn run_criteria(args: &CriteriaArgs) -> Result<Exit> {
     // On failure nothing is proven, and the refusal gives the reason.
     let proof = prove(args, by)
         .unwrap_or_else(|error| Proof { problem: format!("{error:#}"), ..Proof::default() });
-    screen::print(&serde_json::to_string(&proof)?)?;
-    Ok(Exit::Done)
+    screen::print(&serde_json::to_string(&proof)?)
 }
 
 fn prove(args: &CriteriaArgs, by: CriterionRunner) -> Result<Proof> {
@@ -145,8 +144,7 @@ fn run_task(args: &TaskArgs) -> Result<Exit> {
     let file = LoopFile::at(&args.state);
     ready(&file, by, args.restored.as_deref())?;
     let failed = failed(&file, &args.id).unwrap_or_else(|error| Some(format!("{error:#}")));
-    screen::print(&serde_json::to_string(&failed)?)?;
-    Ok(Exit::Done)
+    screen::print(&serde_json::to_string(&failed)?)
 }
 
 /// The first command that does not hold, with the end of its output.

@@ -48,16 +48,16 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let last = last(&entries, count);
     let loop_id = &found.state.loop_id;
     if args.json {
-        screen::print_json(&json!({"schema_version": 1, "loop_id": loop_id, "decisions": last}))?;
-        return Ok(Exit::Done);
+        return screen::print_json(
+            &json!({"schema_version": 1, "loop_id": loop_id, "decisions": last}),
+        );
     }
     if last.is_empty() {
         bail!("nothing was decided yet about loop {}", visible(loop_id));
     }
     let mut blocks = vec![format!("loop {}", visible(loop_id))];
     blocks.extend(last.iter().map(describe));
-    screen::print(&blocks.join("\n"))?;
-    Ok(Exit::Done)
+    screen::print(&blocks.join("\n"))
 }
 
 /// The last decisions, with the notifications after them, which decide nothing.

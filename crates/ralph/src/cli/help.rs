@@ -60,8 +60,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let mut command = super::command();
     if args.all {
-        screen::print(listing(&command, true).trim_end())?;
-        return Ok(Exit::Done);
+        return screen::print(listing(&command, true).trim_end());
     }
     command.build();
     let mut found = &mut command;
@@ -71,8 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
             refused(Exit::Usage, format!("{why}; `ralph help --all` lists the commands"))
         })?;
     }
-    screen::print(found.render_long_help().to_string().trim_end())?;
-    Ok(Exit::Done)
+    screen::print(found.render_long_help().to_string().trim_end())
 }
 
 /// The list of commands by group.

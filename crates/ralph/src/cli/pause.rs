@@ -44,8 +44,7 @@ pub(super) fn ordered(
         return shared(&place);
     }
     let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
-    screen::say(&own(&here, &found)?)?;
-    Ok(Exit::Done)
+    screen::say(&own(&here, &found)?)
 }
 
 /// Pauses a loop and the loops of its workers; returns the report for the user.

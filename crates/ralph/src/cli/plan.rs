@@ -50,8 +50,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let planner = Planner { here: &here, client, rounds, logs, store: task::store };
     if args.client.dry_run {
         let round = planner.round(1)?;
-        options::show(&round)?;
-        return Ok(Exit::Done);
+        return options::show(&round);
     }
     client::client()?;
     // A round only reads, and hands its tasks over in its last message.
@@ -98,8 +97,7 @@ pub(crate) fn run_ideate(args: &IdeateArgs) -> Result<Exit> {
     }
     if args.client.dry_run {
         let round = round(&here, args, &logs)?;
-        options::show(&round)?;
-        return Ok(Exit::Done);
+        return options::show(&round);
     }
     client::client()?;
     let needs = [Need::Bash("ralph task list --all --markdown".to_owned())];
@@ -114,8 +112,7 @@ pub(crate) fn run_ideate(args: &IdeateArgs) -> Result<Exit> {
         screen::tell(&visible(&format!("{}: {}", idea.id, idea.name)));
     }
     screen::tell("nothing is changed yet; `ralph ideate | ralph plan-sync` adds them to the tasks");
-    screen::print(&lines::render(&all))?;
-    Ok(Exit::Done)
+    screen::print(&lines::render(&all))
 }
 
 /// If the ideas cannot be read, asks once more in the same session.

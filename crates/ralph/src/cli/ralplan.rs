@@ -185,11 +185,10 @@ fn show(here: &Here, args: &RunArgs, logs: &Path) -> Result<Exit> {
         NextPlanStep::Call(call) => {
             let about = About { number: 1, session: "ID", root: &root };
             let round = of_agent(here, &args.client, logs, &call, &about);
-            options::show(&round)?;
+            options::show(&round)
         }
-        other => screen::print(&screen::visible_lines(&other.to_string()))?,
+        other => screen::print(&screen::visible_lines(&other.to_string())),
     }
-    Ok(Exit::Done)
 }
 
 /// Begins a planning as the typed command does, or continues what another tool has left.
@@ -290,11 +289,10 @@ fn next(here: &Here, args: &ViewArgs) -> Result<Exit> {
     let next = ralplan::next(&plan, prefix);
     match args.json {
         true => {
-            screen::print_json(&json!({"schema_version": 1, "phase": plan.phase, "next": next}))?
+            screen::print_json(&json!({"schema_version": 1, "phase": plan.phase, "next": next}))
         }
-        false => screen::print(&visible_lines(&next.to_string()))?,
+        false => screen::print(&visible_lines(&next.to_string())),
     }
-    Ok(Exit::Done)
 }
 
 // `ralph ralplan status`: how far a planning is, and everything that agents and
@@ -418,8 +416,7 @@ fn decide(here: &Here, which: &LoopArgs, kind: DecisionKind, text: &str) -> Resu
 }
 
 fn told(text: &str) -> Result<Exit> {
-    screen::say(&visible_lines(text))?;
-    Ok(Exit::Done)
+    screen::say(&visible_lines(text))
 }
 
 /// How to continue: nothing wakes a session that waits for a person. A planning that a driver runs

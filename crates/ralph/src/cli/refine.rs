@@ -380,8 +380,7 @@ fn print_prompt(here: &Here, args: &PromptArgs) -> Result<Exit> {
         (variable::WISH, WISH),
     ];
     let given: Vec<(&str, &str)> = all.into_iter().filter(|(name, _)| wants(name)).collect();
-    screen::print(&visible_lines(&Template::of(&here.root, prompt)?.fill(&given)?))?;
-    Ok(Exit::Done)
+    screen::print(&visible_lines(&Template::of(&here.root, prompt)?.fill(&given)?))
 }
 
 /// Beads if the project has a store and `bd` is installed, else Ralph's task graph.
@@ -399,6 +398,5 @@ fn ideas(here: &Here) -> Result<Exit> {
         )
     })?;
     let tasks = artefact::tasks(&artefact::in_no_session(here))?;
-    screen::print(&lines::render(&ideas::behind(&tasks, &found)))?;
-    Ok(Exit::Done)
+    screen::print(&lines::render(&ideas::behind(&tasks, &found)))
 }

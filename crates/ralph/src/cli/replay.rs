@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     match args.json {
         true => screen::print_json(&document(&replayed))?,
         false => screen::print(&tell(&replayed))?,
-    }
+    };
     Ok(exit(&replayed))
 }
 

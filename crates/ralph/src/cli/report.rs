@@ -68,11 +68,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         None => of_a_loop(here, args)?,
     };
     match &args.html {
-        None => screen::print(&markdown::render(&report))?,
-        Some(file) if file == Path::new("-") => screen::print(&page::render(&report))?,
-        Some(file) => write(file, &page::render(&report))?,
+        None => screen::print(&markdown::render(&report)),
+        Some(file) if file == Path::new("-") => screen::print(&page::render(&report)),
+        Some(file) => write(file, &page::render(&report)),
     }
-    Ok(Exit::Done)
 }
 
 fn of_a_loop(here: Here, args: &Args) -> Result<Report> {
@@ -157,7 +156,7 @@ fn or_another(here: Here, error: anyhow::Error) -> anyhow::Error {
     refused(Exit::No, format!("{error:#}; {}", meant.join("; ")))
 }
 
-fn write(file: &Path, page: &str) -> Result<()> {
+fn write(file: &Path, page: &str) -> Result<Exit> {
     let shown = visible(&file.display().to_string());
     let found = user_files::find(file)?;
     let is_lost = |text: &str| {

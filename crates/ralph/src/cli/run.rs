@@ -118,8 +118,7 @@ fn start(args: &Args, here: &Here, task: String) -> Result<Exit> {
     let request = LoopRequest { task: Some(task), options, parallel: None };
     let asked = here.asks(Mode::default(), &request, "");
     if args.how.client.dry_run {
-        build::show_first(here, None, &begin::preview(&asked)?, &args.how, "run")?;
-        return Ok(Exit::Done);
+        return build::show_first(here, None, &begin::preview(&asked)?, &args.how, "run");
     }
     let ready = ReadyRun::check(here, "run", &args.how, None)?;
     let (state, told) = match begin::begin(&asked)? {
@@ -158,8 +157,7 @@ fn carry_out(args: &Args, here: &Here, plan: &str) -> Result<Exit> {
         plan_import::describe(&state, &notes, here).trim_end()
     ));
     if args.how.client.dry_run {
-        build::show_first(here, None, &state, &args.how, "run")?;
-        return Ok(Exit::Done);
+        return build::show_first(here, None, &state, &args.how, "run");
     }
     let ready = ReadyRun::check(here, "run", &args.how, Some(&state))?;
     let file = lifecycle::create(&here.home, &mut state)?;
@@ -180,8 +178,7 @@ fn go_on(args: &Args, here: &Here) -> Result<Exit> {
     if args.how.client.dry_run {
         let mut state = found.state.clone();
         fill(&mut state);
-        build::show_first(here, Some(&found.file), &state, &args.how, "run")?;
-        return Ok(Exit::Done);
+        return build::show_first(here, Some(&found.file), &state, &args.how, "run");
     }
     ReadyRun::check(here, "run", &args.how, Some(&found.state))?.work_on(&found, fill)
 }
@@ -210,8 +207,7 @@ pub(crate) fn run_build(args: &BuildArgs) -> Result<Exit> {
     let found = select_loop::one(&here, &args.how.which, LoopFilter::WithTasks)?;
     build::nobody_works(&found.state)?;
     if args.how.client.dry_run {
-        build::show_first(&here, Some(&found.file), &found.state, &args.how, "build")?;
-        return Ok(Exit::Done);
+        return build::show_first(&here, Some(&found.file), &found.state, &args.how, "build");
     }
     ReadyRun::check(&here, "build", &args.how, Some(&found.state))?.work_on(&found, |_| {})
 }

@@ -167,8 +167,7 @@ fn new(place: &OrchestrationContext, args: &NewArgs) -> Result<Exit> {
     let id = begin(place, task.trim(), args.id.as_deref())?;
     let next =
         format!("session {id} begun in `{}`\n`ralph session next` says what to do", folder(&id));
-    screen::print(&next)?;
-    Ok(Exit::Done)
+    screen::print(&next)
 }
 
 /// Refuses a sentence that continues an orchestration: it is no task for a new one.
@@ -222,8 +221,7 @@ fn list(place: &OrchestrationContext) -> Result<Exit> {
             Err(error) => format!("{id}  {}", visible(&format!("{error:#}"))),
         });
     }
-    screen::print(if lines.is_empty() { NONE.to_owned() } else { lines.join("\n") }.as_str())?;
-    Ok(Exit::Done)
+    screen::print(if lines.is_empty() { NONE.to_owned() } else { lines.join("\n") }.as_str())
 }
 
 // `ralph session mark`: sets the status of one task, and the counts in the metadata.
@@ -292,8 +290,7 @@ fn mark(place: &OrchestrationContext, args: &MarkArgs) -> Result<Exit> {
         counts.completed,
         counts.total,
         noun(counts.total, "task", "tasks")
-    ))?;
-    Ok(Exit::Done)
+    ))
 }
 
 /// The change and, if it marks a task as failed, the execution that this ends. Of several planning
@@ -364,8 +361,7 @@ fn waves(place: &OrchestrationContext, args: &Waves) -> Result<Exit> {
     let mut rows: Vec<String> = rows.collect();
     rows.extend(wanted.flaws().into_iter().map(|(task, flaw)| format!("tasks/{task}.md: {flaw}")));
     let text = if rows.is_empty() { NO_TASKS.to_owned() } else { rows.join("\n") };
-    screen::print(&visible_lines(&text))?;
-    Ok(Exit::Done)
+    screen::print(&visible_lines(&text))
 }
 
 fn drawing(place: &OrchestrationContext, args: &WavesArgs) -> Result<Exit> {
@@ -441,8 +437,7 @@ fn signal(place: &OrchestrationContext, args: &SignalArgs) -> Result<Exit> {
         SignalKeyword::Stop => "no agent is called any more, and it ends",
         SignalKeyword::Steer | SignalKeyword::Info => "the agents that are called next are told",
     };
-    screen::say(&format!("{} sent to session {id}; {when}", word.as_str()))?;
-    Ok(Exit::Done)
+    screen::say(&format!("{} sent to session {id}; {when}", word.as_str()))
 }
 
 fn feedback(place: &OrchestrationContext, args: &New) -> Result<Exit> {
@@ -454,8 +449,7 @@ fn feedback(place: &OrchestrationContext, args: &New) -> Result<Exit> {
     screen::say(&format!(
         "write what iteration {next} is to do into `{path}`, and put logs and pictures beside it\n`ralph \
          session next` takes it up once it asks for something"
-    ))?;
-    Ok(Exit::Done)
+    ))
 }
 
 // `ralph session validate` and `repair`: what is wrong with an orchestration's files, and how much
@@ -481,7 +475,7 @@ fn validate(place: &OrchestrationContext, args: &Validate) -> Result<Exit> {
     match found.is_empty() {
         true => screen::print(&format!("session {id}: nothing is wrong"))?,
         false => screen::print(&visible_lines(&lines(&found)))?,
-    }
+    };
     Ok(code(&found))
 }
 

@@ -85,8 +85,7 @@ fn share(here: &Here, args: &Args) -> Result<Exit> {
     }
     place.trust(&here.home, &ledger, &digest)?;
     put_away(here, &planned, &place)?;
-    screen::print(&screen::visible_lines(&shared_text(&place, &plan, &digest)))?;
-    Ok(Exit::Done)
+    screen::print(&screen::visible_lines(&shared_text(&place, &plan, &digest)))
 }
 
 /// The plan of the loop as a person agrees to it now.
@@ -234,8 +233,7 @@ fn clean(here: &Here, args: &Args) -> Result<Exit> {
             counted(n, "reference", "references")
         ),
     };
-    screen::say(&format!("{deleted}; its branch stays"))?;
-    Ok(Exit::Done)
+    screen::say(&format!("{deleted}; its branch stays"))
 }
 
 /// The only loop that has ended.

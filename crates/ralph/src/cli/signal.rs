@@ -154,8 +154,7 @@ fn wait(here: &Here, state: &LoopState, name: &str) -> Result<Exit> {
         }
         watch.wait(Instant::now() + LOOK_AGAIN)?;
     }
-    screen::say(&format!("delivered to loop {}", screen::visible(&state.loop_id)))?;
-    Ok(Exit::Done)
+    screen::say(&format!("delivered to loop {}", screen::visible(&state.loop_id)))
 }
 
 fn lost(state: &LoopState) -> anyhow::Error {

@@ -217,8 +217,7 @@ fn repeat(state: &LoopState) -> Result<Exit> {
         0 => mode::of(&state.mode).started_line(state),
         _ => mode::of(&state.mode).continues_line(state),
     };
-    print_contract(&heading, state)?;
-    Ok(Exit::Done)
+    print_contract(&heading, state)
 }
 
 fn answer(here: &Here, request: &LoopRequest, begun: StartOutcome) -> Result<Exit> {
@@ -252,7 +251,7 @@ fn answer(here: &Here, request: &LoopRequest, begun: StartOutcome) -> Result<Exi
         // The model reads it.
         Some(_) => print_contract(&heading, &state)?,
         None => screen::say(&screen::visible_lines(&for_the_user(decision, &state)))?,
-    }
+    };
     if state.baseline_pending && here.session.is_none() {
         verify::baseline(here, &select_loop::FoundLoop::of(here, &state.loop_id)?)?;
     }
@@ -289,7 +288,7 @@ fn with_options(here: &Here, request: &LoopRequest, state: LoopState) -> Result<
     changed.map_err(bad_state)?.context("the planned loop is gone")
 }
 
-fn print_contract(heading: &str, state: &LoopState) -> Result<()> {
+fn print_contract(heading: &str, state: &LoopState) -> Result<Exit> {
     screen::print(&screen::visible_lines(&mode::of(&state.mode).loop_prompt(
         heading,
         state,

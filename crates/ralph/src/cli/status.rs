@@ -66,8 +66,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     let listed = gather(&here, args)?;
     if args.json {
-        screen::print_json(&document(&listed, here.now))?;
-        return Ok(Exit::Done);
+        return screen::print_json(&document(&listed, here.now));
     }
     let unreadable = listed.unreadable.iter().map(|(_, why)| {
         format!("{}  {}", screen::coloured("unreadable", Colour::Red), visible(why))
@@ -78,8 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         if lines.is_empty() {
             lines.push(nothing_live(&here));
         }
-        screen::print(&lines.join("\n"))?;
-        return Ok(Exit::Done);
+        return screen::print(&lines.join("\n"));
     }
     let mut blocks: Vec<String> =
         listed.loops.iter().map(|one| text::describe(one, here.now)).collect();
@@ -89,8 +87,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         let ended = select_loop::last_ended(&here).map(LoopView::at);
         blocks.extend(ended.map(|one| text::describe(&one, here.now)));
     }
-    screen::print(&blocks.join("\n\n"))?;
-    Ok(Exit::Done)
+    screen::print(&blocks.join("\n\n"))
 }
 
 fn gather(here: &Here, args: &Args) -> Result<LoopList> {
@@ -332,10 +329,9 @@ fn run_shared(here: &Here, json: bool, place: &SharedPlace) -> Result<Exit> {
     let view = place.read()?;
     let shared = look(here, place, &view)?;
     match json {
-        true => screen::print_json(&shared.document())?,
-        false => screen::print(&describe(&shared))?,
+        true => screen::print_json(&shared.document()),
+        false => screen::print(&describe(&shared)),
     }
-    Ok(Exit::Done)
 }
 
 /// The loop as of the last fetch.

@@ -201,6 +201,5 @@ pub(super) fn import(here: &Here, args: &Import) -> Result<Exit> {
         "Ralph loop {} planned\n{}Type /ralph in Claude Code, in this project, to start it.",
         state.loop_id,
         plan_import::describe(&state, &notes, here)
-    ))?;
-    Ok(Exit::Done)
+    ))
 }

@@ -53,8 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         _ => ("They are", "these files"),
     };
     if own_is_new.is_none() && new.is_empty() {
-        screen::say(&format!("{it_is} trusted already, as {} now.", it_is.to_lowercase()))?;
-        return Ok(Exit::Done);
+        return screen::say(&format!("{it_is} trusted already, as {} now.", it_is.to_lowercase()));
     }
     let question = format!("Let {counts} count in full?");
     let how = "read the file above, then type `ralph trust --yes`";
@@ -70,8 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     screen::say(&format!(
         "{it_is} trusted, as {} now, for loops that start from here on.",
         it_is.to_lowercase()
-    ))?;
-    Ok(Exit::Done)
+    ))
 }
 
 /// Asks on a terminal; without one, says how to answer.
@@ -106,8 +104,7 @@ pub(super) fn trust_shared(here: &Here, args: &Args, place: &SharedPlace) -> Res
             bail!("the plan has another digest than {given}; it is not trusted");
         }
         _ if trusted == Trusted::Yes => {
-            screen::say("The plan is trusted already.")?;
-            return Ok(Exit::Done);
+            return screen::say("The plan is trusted already.");
         }
         None if !args.yes && !confirmed(QUESTION, HOW)? => {
             bail!("it is not trusted; nothing was changed");
@@ -116,6 +113,5 @@ pub(super) fn trust_shared(here: &Here, args: &Args, place: &SharedPlace) -> Res
     }
     place.trust(&here.home, &ledger, &digest)?;
     let run = select_shared::command("run", place);
-    screen::say(&format!("The plan is trusted; `{run}` takes part from this clone."))?;
-    Ok(Exit::Done)
+    screen::say(&format!("The plan is trusted; `{run}` takes part from this clone."))
 }

@@ -314,10 +314,12 @@ fn run_shared(here: &Here, place: &SharedPlace, can_draw: bool) -> Result<Exit> 
             _ if is_page => {
                 screen::print_bytes(format!("{CLEAR}{}", screen::harmless(&page)).as_bytes())?;
             }
-            None => screen::print(&page)?,
+            None => drop(screen::print(&page)?),
             Some((_, known)) => {
                 let new = lines.iter().filter(|line| !known.contains(*line));
-                new.map(|line| screen::visible(line)).try_for_each(|line| screen::print(&line))?;
+                for line in new {
+                    screen::print(&screen::visible(line))?;
+                }
             }
         }
         if let Some(end) = &view.ledger.end {

@@ -1,9 +1,11 @@
-//! Prints text, and asks questions.
+//! Prints text, and asks questions. A command that has printed its answer is done, so that what prints to standard
+//! output returns the exit code for it.
 //!
 //! Texts in a state come from models and plans, so control characters are escaped: a task's name
 //! must not move the cursor. Code that builds a line escapes each value with [`visible`]; the
 //! functions here escape again whatever was missed. If the reader is gone, that is not an error.
 
+use super::exit::Exit;
 use anyhow::{Context, Result};
 use jiff::{Timestamp, tz::TimeZone};
 use ralph_core::text::{sanitize, wrap};
@@ -12,13 +14,13 @@ use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 
 /// Prints to standard output, followed by a line feed.
-pub(crate) fn print(text: &str) -> Result<()> {
+pub(crate) fn print(text: &str) -> Result<Exit> {
     print_bytes(harmless(text).as_bytes())
 }
 
 /// Prints sentences to standard output, wrapped to the terminal's width. An indented line stays as
 /// it is.
-pub(crate) fn say(text: &str) -> Result<()> {
+pub(crate) fn say(text: &str) -> Result<Exit> {
     print(&match alt_screen::columns() {
         Some(columns) => Cow::from(fitted(text, columns)),
         None => Cow::from(text),
@@ -26,7 +28,7 @@ pub(crate) fn say(text: &str) -> Result<()> {
 }
 
 /// Like [`print()`], for bytes that need not be text.
-pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<Exit> {
     let mut to = std::io::stdout().lock();
     let written = to
         .write_all(bytes)
@@ -36,12 +38,12 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(error).context("could not write to standard output")
         }
-        _ => Ok(()),
+        _ => Ok(Exit::Done),
     }
 }
 
 /// Prints git's diff: made harmless on a terminal, else byte for byte, so that `git apply -R` accepts it.
-pub(crate) fn print_diff(diff: &[u8]) -> Result<()> {
+pub(crate) fn print_diff(diff: &[u8]) -> Result<Exit> {
     match std::io::stdout().is_terminal() {
         true => print(&visible_lines(&String::from_utf8_lossy(diff))),
         false => print_bytes(diff),
@@ -50,7 +52,7 @@ pub(crate) fn print_diff(diff: &[u8]) -> Result<()> {
 
 /// Prints a JSON document. Control characters become JSON escapes, so the output is safe on a
 /// terminal: they occur only inside strings, and a parser restores them.
-pub(crate) fn print_json(document: &serde_json::Value) -> Result<()> {
+pub(crate) fn print_json(document: &serde_json::Value) -> Result<Exit> {
     let rendered = serde_json::to_string_pretty(document)?;
     let mut plain = String::with_capacity(rendered.len());
     for letter in rendered.chars() {
@@ -95,7 +97,7 @@ pub(crate) fn tell_begun(text: &str, head: usize, colour: Colour) {
 }
 
 /// Like [`say`], with the first `head` bytes in colour.
-pub(crate) fn say_begun(text: &str, head: usize, colour: Colour) -> Result<()> {
+pub(crate) fn say_begun(text: &str, head: usize, colour: Colour) -> Result<Exit> {
     let is_shown = std::io::stdout().is_terminal() && colours_are_wanted();
     match alt_screen::columns().filter(|_| is_shown) {
         Some(columns) => print(&begun(text, head, colour, columns)),

@@ -158,6 +158,5 @@ fn shown(text: &Text) -> String {
 }
 
 fn say(place: &SharedPlace, what: &str) -> Result<Exit> {
-    screen::say(&format!("loop {} {what}", place.space().loop_id()))?;
-    Ok(Exit::Done)
+    screen::say(&format!("loop {} {what}", place.space().loop_id()))
 }

@@ -155,7 +155,7 @@ pub(crate) trait LoopOwner<'a>: Owner<'a> + Sized {
 
     /// Prints a line of the answer.
     fn say(&mut self, text: &str) -> Result<()> {
-        screen::say(&screen::visible_lines(text))
+        screen::say(&screen::visible_lines(text)).map(drop)
     }
 
     /// Like [`LoopOwner::say`], with the beginning in colour.

@@ -295,7 +295,7 @@ fn typed_with(args: &[String], options: &str) -> String {
 }
 
 /// Prints the command of a round, for `--dry-run`.
-pub(crate) fn show(round: &ClientRound) -> Result<()> {
+pub(crate) fn show(round: &ClientRound) -> Result<Exit> {
     screen::print(&screen::visible_lines(&client::command_line(round)?))
 }
 

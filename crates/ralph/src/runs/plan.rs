@@ -132,8 +132,7 @@ impl Planner<'_> {
                 Err(error) => self.call_user(&NoticeEvent::Paused, &format!("{error:#}")),
             }
         }
-        screen::say(&planned?)?;
-        Ok(Exit::Done)
+        screen::say(&planned?)
     }
 
     /// Calls the user, who may have left: planning takes long.

@@ -347,5 +347,5 @@ fn order<T: DeserializeOwned>() -> Result<T> {
 
 /// Prints a line of JSON for the run that started this process.
 fn print_line(line: &impl Serialize) -> Result<()> {
-    crate::command::screen::print_bytes(&serde_json::to_vec(line)?)
+    crate::command::screen::print_bytes(&serde_json::to_vec(line)?).map(drop)
 }

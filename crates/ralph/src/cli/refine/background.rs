@@ -95,8 +95,7 @@ fn command(exe: OsString, typed: impl Iterator<Item = OsString>, name: &str) -> 
 pub(super) fn peek(here: &Here, args: &Name) -> Result<Exit> {
     let (tmux, session) = there(here, args)?;
     let shown = tmux.peek(&session)?;
-    screen::print(&visible_lines(shown.trim_end()))?;
-    Ok(Exit::Done)
+    screen::print(&visible_lines(shown.trim_end()))
 }
 
 pub(super) fn attach(here: &Here, args: &Name) -> Result<Exit> {
@@ -140,8 +139,7 @@ pub(super) fn kill(here: &Here, args: &Name) -> Result<Exit> {
         record(&place, &name, RefineEvent::Cancelled)?;
     }
     in_session::cancel(here, &name)?;
-    screen::say(&visible(&format!("`{name}` is ended; what it did stays")))?;
-    Ok(Exit::Done)
+    screen::say(&visible(&format!("`{name}` is ended; what it did stays")))
 }
 
 /// Closes a round that its driver left open. Best effort: the plan may be gone, and the refinement

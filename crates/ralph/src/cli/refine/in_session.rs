@@ -120,8 +120,7 @@ pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
          general-purpose, model opus, run_in_background false, and as its prompt exactly what stands below \
          the line. Then hand its whole answer to `ralph refine end --id {word}` on standard \
          input.\n----\n{prompt}"
-    )))?;
-    Ok(Exit::Done)
+    )))
 }
 
 pub(super) fn end(here: &Here, args: &EndArgs) -> Result<Exit> {
@@ -152,12 +151,11 @@ pub(super) fn end(here: &Here, args: &EndArgs) -> Result<Exit> {
     }
     let message = given::stdin()?;
     if let Some(question) = asks_again(&place, &name, &message).map_err(super::told)? {
-        screen::print(&visible_lines(&format!(
+        return screen::print(&visible_lines(&format!(
             "Send this to the same agent with the SendMessage tool, and hand its answer to the same \
              command. If it cannot be asked any more, hand over an empty text: that counts as unknown.\n\
              ----\n{question}"
-        )))?;
-        return Ok(Exit::Done);
+        )));
     }
     let round = open.iteration;
     let (measured, plan, digest) = match before(&place, &name, &artefact, &stands)? {

@@ -250,8 +250,7 @@ impl<'a> RefineSetup<'a> {
         let session = found.unwrap_or_else(|| self.new_session());
         let refiner = self.refiner();
         let round = refiner.order(&session, session.iterations_completed + 1)?;
-        options::show(&round)?;
-        Ok(Exit::Done)
+        options::show(&round)
     }
 }
 

@@ -39,8 +39,7 @@ pub(super) fn status(here: &Here, args: &StatusArgs) -> Result<Exit> {
     let place = RefineStore::of(&here.home, &here.root);
     let (name, found) = refine::one(&place, args.which.name.as_deref(), |_| true)?;
     if args.json {
-        screen::print_json(&as_json(here, &place, &name, &found))?;
-        return Ok(Exit::Done);
+        return screen::print_json(&as_json(here, &place, &name, &found));
     }
     screen::print(&visible(&format!("{name}  {}", standing(here, &place, &name, &found))))?;
     for entry in &found.history {
@@ -178,10 +177,9 @@ pub(super) fn history(here: &Here, args: &History) -> Result<Exit> {
     let place = RefineStore::of(&here.home, &here.root);
     let (name, found) = refine::one(&place, args.which.name.as_deref(), |_| true)?;
     if args.json {
-        screen::print_json(&json!({
+        return screen::print_json(&json!({
             "schema_version": 1, "name": name, "traces": trace::traces(&found)
-        }))?;
-        return Ok(Exit::Done);
+        }));
     }
     if args.trace {
         for line in trace::lines(&found) {
@@ -261,8 +259,7 @@ pub(super) fn restore(here: &Here, args: &Restore) -> Result<Exit> {
     let now = user_files::find(&plan.real)?;
     let before = now.text.as_deref().unwrap_or_default();
     if before == text {
-        screen::print(&format!("the plan is version {} already", version.number))?;
-        return Ok(Exit::Done);
+        return screen::print(&format!("the plan is version {} already", version.number));
     }
     let kept = NewVersion { text: before, round: 0, what: What::Replaced, at: here.now };
     let number = plan.versions.keep(&kept)?;
@@ -270,8 +267,7 @@ pub(super) fn restore(here: &Here, args: &Restore) -> Result<Exit> {
     screen::print(&visible(&format!(
         "`{}` is version {} again; what it was is version {number}",
         found.plan_file, version.number
-    )))?;
-    Ok(Exit::Done)
+    )))
 }
 
 fn of_plan(place: &RefineStore, name: Option<&str>) -> Result<(String, Refinement)> {

@@ -97,7 +97,7 @@ fn show(after: &Snapshot, step: &MachineStep, as_json: bool) -> Result<Exit> {
     match as_json {
         true => screen::print_json(&document(after, step)?)?,
         false => screen::print(&visible_lines(&text(after, step)))?,
-    }
+    };
     // A script that checks only the exit code stops where a person is needed.
     Ok(if step.act.status() == "blocked" { Exit::No } else { Exit::Done })
 }

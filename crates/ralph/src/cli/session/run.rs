@@ -184,8 +184,7 @@ fn show(
     };
     let step = machine::next(&Snapshot { running: Some(Vec::new()), ..seen.clone() }, clock::now());
     let Act::Invoke(calls) = &step.act else {
-        screen::print(&screen::visible_lines(&step.act.to_string()))?;
-        return Ok(Exit::Done);
+        return screen::print(&screen::visible_lines(&step.act.to_string()));
     };
     let prefix = agents(&here.root)?;
     for (call, number) in calls.iter().zip(1..) {

@@ -147,8 +147,7 @@ pub(super) fn claim(here: &Here, args: &Claim) -> Result<Exit> {
     let claim = super::update(here, &args.which, "claim", |state| {
         graph::claim(&mut state.task_graph, which, lease, here.now)
     })?;
-    screen::say(&claimed(&claim))?;
-    Ok(Exit::Done)
+    screen::say(&claimed(&claim))
 }
 
 /// What the owner of a claimed task should know.
@@ -236,6 +235,5 @@ fn depends(id: &str, deps: &[String]) -> Result<Exit> {
 }
 
 fn say(text: &str) -> Result<Exit> {
-    screen::say(&visible(text))?;
-    Ok(Exit::Done)
+    screen::say(&visible(text))
 }

@@ -60,8 +60,7 @@ pub(super) fn list(here: &Here, args: &ListArgs) -> Result<Exit> {
     let tasks = super::find(here, &args.which)?.state.task_graph;
     let show = if args.all { Show::All } else { Show::Open };
     if args.json {
-        screen::print_json(&render::json(&tasks, show, here.now))?;
-        return Ok(Exit::Done);
+        return screen::print_json(&render::json(&tasks, show, here.now));
     }
     let text = match args.markdown {
         true => render::markdown(&tasks, show, here.now),
@@ -114,8 +113,7 @@ fn draw(tasks: &[Task], drawn: &str, none: &str) -> Result<Exit> {
 }
 
 fn print(text: &str) -> Result<Exit> {
-    screen::print(&visible_lines(text))?;
-    Ok(Exit::Done)
+    screen::print(&visible_lines(text))
 }
 
 const NO_TASKS: &str = "there are no tasks; `ralph task add NAME` adds one";
@@ -125,8 +123,7 @@ pub(super) fn one(here: &Here, args: &ShowArgs) -> Result<Exit> {
     let graph = Graph::new(&tasks, here.now);
     let missing = || TaskError::NoSuchTask { id: visible(&args.id) }.to_string();
     let task = graph.get(&args.id).with_context(missing)?;
-    screen::print(&described(&graph, task))?;
-    Ok(Exit::Done)
+    screen::print(&described(&graph, task))
 }
 
 fn described(graph: &Graph, task: &Task) -> String {
@@ -160,6 +157,5 @@ pub(super) fn ready(here: &Here, which: &LoopArgs) -> Result<Exit> {
         .iter()
         .map(|task| format!("{}  {}", visible(&task.id), visible(&task.name)))
         .collect();
-    screen::print(&rows.join("\n"))?;
-    Ok(Exit::Done)
+    screen::print(&rows.join("\n"))
 }

@@ -58,8 +58,7 @@ pub(super) fn sync(here: &Here, args: &Sync) -> Result<Exit> {
     };
     let done = done.map_err(unsound)?;
     super::tell_lint(&super::lint_of(&done.state, &here.root));
-    print_result(&done, args)?;
-    Ok(Exit::Done)
+    print_result(&done, args)
 }
 
 /// Updates the tasks of the project's planned loop from the lines of a planner's message, for a run
@@ -184,7 +183,7 @@ fn unsound(problems: Vec<Problem>) -> anyhow::Error {
 /// Rows of one kind; a planner that wrote a thousand tasks knows them.
 const MOST: usize = 50;
 
-fn print_result(done: &SyncResult, args: &Sync) -> Result<()> {
+fn print_result(done: &SyncResult, args: &Sync) -> Result<Exit> {
     match args.json {
         true => screen::print_json(&document(done, args.dry_run)),
         false => screen::print(&rows(done, args.dry_run)),

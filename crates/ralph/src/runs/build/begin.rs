@@ -343,7 +343,7 @@ pub(crate) fn show_first(
     state: &LoopState,
     how: &RunOptions,
     command: &str,
-) -> Result<()> {
+) -> Result<Exit> {
     let (mut state, now, client) = (state.clone(), clock::now(), &how.client);
     client.keep(here, &state);
     let logs = options::logs(here, command);

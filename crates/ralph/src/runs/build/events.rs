@@ -24,7 +24,7 @@ impl Answer {
     pub(crate) fn say(self, text: &str) -> Result<()> {
         let text = screen::visible_lines(text);
         match self {
-            Answer::Text => screen::say(&text),
+            Answer::Text => screen::say(&text).map(drop),
             Answer::Events => {
                 screen::tell(&text);
                 Ok(())
@@ -36,7 +36,7 @@ impl Answer {
     pub(crate) fn say_in(self, colour: Colour, text: &str) -> Result<()> {
         let text = screen::visible_lines(text);
         match self {
-            Answer::Text => screen::say_begun(&text, head(&text), colour),
+            Answer::Text => screen::say_begun(&text, head(&text), colour).map(drop),
             Answer::Events => {
                 screen::tell_begun(&text, head(&text), colour);
                 Ok(())
@@ -53,7 +53,7 @@ impl Answer {
         if let (Value::Object(event), Value::Object(members)) = (&mut event, members) {
             event.extend(members);
         }
-        screen::print(&event.to_string())
+        screen::print(&event.to_string()).map(drop)
     }
 }
 
