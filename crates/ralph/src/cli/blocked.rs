@@ -4,7 +4,7 @@
 //! honest way out, and it costs neither an iteration nor a stall.
 
 use crate::command::context_dir::{Here, note};
-use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::exit::{Exit, bad_state, refused, usage};
 use crate::command::screen;
 use crate::command::select_loop::{self, LoopArgs, LoopFilter};
 use anyhow::{Result, bail};
@@ -29,8 +29,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let what = args.what.split_whitespace().collect::<Vec<_>>().join(" ");
     if what.is_empty() {
-        let message = "the action is missing; type `ralph blocked 'create the account at …'`";
-        return Err(refused(Exit::Usage, message));
+        return Err(usage("the action is missing; type `ralph blocked 'create the account at …'`"));
     }
     let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
     if !found.state.is_running() {

@@ -2,7 +2,7 @@
 
 use crate::check::{self, CheckOrder, CheckOutcome, CheckResult, Checked, Pace};
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, must_exist, refused};
+use crate::command::exit::{Exit, must_exist, usage};
 use crate::command::screen::{self, Colour, visible, visible_lines};
 use crate::command::select_loop;
 use anyhow::{Result, bail};
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         }
         must_exist(file)?;
         let why = if file.is_dir() { "is a folder" } else { "is not a file of at most 8 MiB" };
-        return Err(refused(Exit::Usage, format!("`{}` {why}; name a file", file.display())));
+        return Err(usage(format!("`{}` {why}; name a file", file.display())));
     }
     let choice = choice(&here, files.first().map(PathBuf::as_path));
     let order = CheckOrder {

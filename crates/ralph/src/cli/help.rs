@@ -1,6 +1,6 @@
 //! `ralph --help` and `ralph help`: the commands in groups, on one screen.
 
-use crate::command::exit::{Exit, refused};
+use crate::command::exit::{Exit, usage};
 use crate::command::screen;
 use anyhow::Result;
 use clap::Command;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     for name in &args.command {
         found = found.find_subcommand_mut(name).ok_or_else(|| {
             let why = format!("`ralph` has no command `{}`", screen::visible(name));
-            refused(Exit::Usage, format!("{why}; `ralph help --all` lists the commands"))
+            usage(format!("{why}; `ralph help --all` lists the commands"))
         })?;
     }
     screen::print(found.render_long_help().to_string().trim_end())

@@ -35,7 +35,7 @@ mod who_may;
 
 use crate::command::context_dir::Here;
 pub use crate::command::exit::CAUSES as EXIT_CODES;
-use crate::command::exit::{Exit, refused};
+use crate::command::exit::{Exit, refused, usage};
 use crate::runs::{shared, worker};
 use anyhow::Result;
 use clap::parser::ValueSource;
@@ -208,7 +208,7 @@ fn has_usable_settings(name: &str) -> Result<()> {
         false => None,
     };
     let checked = here.map_or(Ok(()), |here| settings::refuse_mistakes(&here.root));
-    checked.map_err(|error| refused(Exit::Usage, format!("{error:#}")))
+    checked.map_err(|error| usage(format!("{error:#}")))
 }
 
 /// True for a command without documentation: Ralph itself starts it, or a release.

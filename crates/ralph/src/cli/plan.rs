@@ -2,7 +2,7 @@
 
 use crate::cli::task;
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, refused};
+use crate::command::exit::{Exit, usage};
 use crate::command::screen::{self, visible};
 use crate::command::{complete, number};
 use crate::refine::{Template, artefact};
@@ -41,8 +41,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     if args.rounds == 0 {
-        let message = "planning needs at least one round: `ralph plan -n 1`";
-        return Err(refused(Exit::Usage, message));
+        return Err(usage("planning needs at least one round: `ralph plan -n 1`"));
     }
     let here = Here::gather()?;
     let logs = options::logs(&here, "plan");
@@ -190,10 +189,7 @@ fn round(here: &Here, args: &IdeateArgs, logs: &Path) -> Result<ClientRound> {
     ];
     let prompt = Template::of(&here.root, Prompt::IdeaWizard)?.fill(&given)?;
     if prompt.len() > client::LONGEST_PROMPT {
-        return Err(refused(
-            Exit::Usage,
-            "the wish is too long; write it into a file and name that",
-        ));
+        return Err(usage("the wish is too long; write it into a file and name that"));
     }
     let mut extra_args = vec!["--model".into(), args.model.clone().into()];
     extra_args.extend(args.client.args.iter().cloned());

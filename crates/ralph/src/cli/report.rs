@@ -10,7 +10,7 @@ use crate::cli::refine::show as refine;
 use crate::cli::status::LoopView;
 use crate::command::complete;
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::exit::{Exit, bad_state, refused, usage};
 use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, LoopArgs};
 use crate::orchestration::{OrchestrationContext, named};
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let report = match &args.id {
         Some(id) if named(id).is_ok() => session::report(&OrchestrationContext::gather(here)?, id)?,
         Some(name) => match refused_name(name) {
-            Some(why) => return Err(refused(Exit::Usage, visible(&why))),
+            Some(why) => return Err(usage(visible(&why))),
             None => refine::report(&here, name)?,
         },
         None => of_a_loop(here, args)?,

@@ -1,8 +1,8 @@
 //! `ralph run` and `ralph build`: work without a person, in rounds of fresh clients, until the criteria hold.
 
-use super::start::LoopLimits;
+use super::start::{LoopLimits, can_start};
 use crate::command::context_dir::{Here, note};
-use crate::command::exit::{Exit, refused};
+use crate::command::exit::{Exit, refused, usage};
 use crate::command::select_loop::{self, FoundLoop, LoopFilter};
 use crate::command::select_shared::SharedArgs;
 use crate::command::{number, plan_import, screen};
@@ -63,7 +63,7 @@ impl Args {
         };
         let task = task.map(|task| task.trim_end().to_owned());
         if task.as_ref().is_some_and(|task| task.trim().is_empty()) {
-            return Err(refused(Exit::Usage, ArgumentError::EmptyTask.to_string()));
+            return Err(usage(ArgumentError::EmptyTask.to_string()));
         }
         Ok(task)
     }
@@ -90,13 +90,11 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 /// Takes part in a shared loop.
 fn take_part(args: &Args, here: &Here, place: SharedPlace) -> Result<Exit> {
     if args.task.is_some() || args.file.is_some() || args.plan.is_some() {
-        let message = "a shared loop has its plan; give --shared, or a task or a plan";
-        return Err(refused(Exit::Usage, message));
+        return Err(usage("a shared loop has its plan; give --shared, or a task or a plan"));
     }
     let limits = args.options();
     if let Some(option) = args.how.not_for_shared(&limits) {
-        let message = format!("{option} does not go with --shared");
-        return Err(refused(Exit::Usage, message));
+        return Err(usage(format!("{option} does not go with --shared")));
     }
     let rounds = args.how.rounds();
     let how = SharedOptions { client: &args.how.client, workers: args.workers, rounds, limits };
@@ -106,15 +104,12 @@ fn take_part(args: &Args, here: &Here, place: SharedPlace) -> Result<Exit> {
 /// Starts a loop for this task, and runs its rounds.
 fn start(args: &Args, here: &Here, task: String) -> Result<Exit> {
     if args.how.which.is_named() {
-        let message =
-            "a task starts a new loop, and --loop and --session name an old one; give one of them";
-        return Err(refused(Exit::Usage, message));
+        return Err(usage(
+            "a task starts a new loop, and --loop and --session name an old one; give one of them",
+        ));
     }
     let options = args.options();
-    let lacking = begin::cannot_start(&options.criteria, &here.root);
-    if !lacking.is_empty() {
-        return Err(refused(Exit::Usage, format!("{}; nothing was started", lacking.join("; "))));
-    }
+    can_start(&options.criteria, here)?;
     let request = LoopRequest { task: Some(task), options, parallel: None };
     let asked = here.asks(Mode::default(), &request, "");
     if args.how.client.dry_run {
@@ -134,19 +129,16 @@ fn start(args: &Args, here: &Here, task: String) -> Result<Exit> {
 /// Makes a loop of a plan, shows what it will do, and runs its rounds.
 fn carry_out(args: &Args, here: &Here, plan: &str) -> Result<Exit> {
     if args.how.which.is_named() {
-        let message =
-            "a plan starts a new loop, and --loop and --session name an old one; give one of them";
-        return Err(refused(Exit::Usage, message));
+        return Err(usage(
+            "a plan starts a new loop, and --loop and --session name an old one; give one of them",
+        ));
     }
     plan_import::nothing_is_live(
         here,
         "type `ralph run` to continue it, or `ralph cancel` to end it",
     )?;
     let options = args.options();
-    let lacking = begin::cannot_start(&options.criteria, &here.root);
-    if !lacking.is_empty() {
-        return Err(refused(Exit::Usage, format!("{}; nothing was started", lacking.join("; "))));
-    }
+    can_start(&options.criteria, here)?;
     let imported = plan_import::read(here, plan)?;
     let (mut state, notes) = imported.with(&options.criteria).into_loop(here)?;
     Options { criteria: Vec::new(), ..options }.fill(&mut state);
@@ -171,8 +163,9 @@ fn go_on(args: &Args, here: &Here) -> Result<Exit> {
     let found = found.context(NOTHING)?;
     let options = args.options();
     if !options.criteria.is_empty() && found.state.started_at.is_some() {
-        let message = "the criteria of a loop that has begun stay as they are; --ac needs a task, which starts a new loop";
-        return Err(refused(Exit::Usage, message));
+        return Err(usage(
+            "the criteria of a loop that has begun stay as they are; --ac needs a task, which starts a new loop",
+        ));
     }
     let fill = |state: &mut LoopState| options.fill(state);
     if args.how.client.dry_run {

@@ -4,7 +4,7 @@
 //! loop there are `ralph cancel` and `ralph pause`.
 
 use crate::command::context_dir::{Here, note};
-use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::exit::{Exit, bad_state, usage};
 use crate::command::screen;
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::command::select_shared::{self, SharedArgs, one_loop};
@@ -69,7 +69,7 @@ pub(crate) fn run(command: &SignalCommand) -> Result<Exit> {
         words => words.join(" "),
     };
     if let Some(why) = signals::refused(&text) {
-        return Err(refused(Exit::Usage, why));
+        return Err(usage(why));
     }
     let here = Here::gather()?;
     if let Some(place) = shared.place(&here)? {
@@ -100,7 +100,7 @@ pub(super) struct Sent {
 /// Puts a signal into the mailboxes of a loop and of its workers.
 pub(super) fn send(here: &Here, found: &FoundLoop, kind: SignalKind, text: &str) -> Result<Sent> {
     if let Some(why) = signals::refused(text) {
-        return Err(refused(Exit::Usage, why));
+        return Err(usage(why));
     }
     let name = Mailbox::of(&found.file, &found.state).send(kind, text).map_err(bad_state)?;
     note(here, &found.file, &found.state, "signal", "sent", &format!("{kind}: {}", text.trim()));

@@ -5,7 +5,7 @@
 
 use super::verify;
 use crate::command::context_dir::{Here, note};
-use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::exit::{Exit, bad_state, refused, usage};
 use crate::command::{complete, number, screen, select_loop};
 use anyhow::{Context, Result, bail};
 use clap_complete::engine::ArgValueCandidates;
@@ -144,22 +144,27 @@ fn request(args: &Args, here: &Here) -> Result<(Mode, LoopRequest)> {
         let text = given::stdin()?;
         let (command, mode, typed) = typed_command(&text).unwrap_or(("", Mode::default(), &text));
         let request = typed::request(command, typed, &here.root);
-        return request.map(|asked| (mode, asked)).map_err(|why| refused(Exit::Usage, why));
+        return request.map(|asked| (mode, asked)).map_err(|why| usage(why));
     }
     let task = match args.prompt.as_deref() {
         Some("-") => Some(given::stdin()?.trim_end().to_owned()),
         given => given.map(str::to_owned),
     };
     if task.as_ref().is_some_and(|task| task.trim().is_empty()) {
-        return Err(refused(Exit::Usage, arguments::ArgumentError::EmptyTask.to_string()));
+        return Err(usage(arguments::ArgumentError::EmptyTask.to_string()));
     }
     let options = args.options();
-    let lacking = begin::cannot_start(&options.criteria, &here.root);
-    if !lacking.is_empty() {
-        // The same exit code as for a command that proves nothing.
-        return Err(refused(Exit::Usage, format!("{}; nothing was started", lacking.join("; "))));
-    }
+    can_start(&options.criteria, here)?;
     Ok((Mode::default(), LoopRequest { task, options, parallel: None }))
+}
+
+/// Refuses a criterion whose command cannot start, with the exit code for one that proves nothing.
+pub(super) fn can_start(criteria: &[Criterion], here: &Here) -> Result<()> {
+    let lacking = begin::cannot_start(criteria, &here.root);
+    match lacking.is_empty() {
+        true => Ok(()),
+        false => Err(usage(format!("{}; nothing was started", lacking.join("; ")))),
+    }
 }
 
 /// The command at the begin of what was typed, and the rest; `None` if there is none, as after `/ralph`.

@@ -5,7 +5,7 @@
 //! every failure under a client ends with exit code 0: a broken status line is no reason to report
 //! it twice a second.
 
-use crate::command::exit::{Exit, refused};
+use crate::command::exit::{Exit, usage};
 use crate::command::screen::{self, Colour};
 use crate::command::select_loop::SHOWN_FOR;
 use anyhow::Result;
@@ -52,9 +52,10 @@ struct Given {
 /// Prints the line; an empty one if there is nothing to show.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     if std::io::stdin().is_terminal() {
-        let message = "`ralph statusline` reads the JSON that Claude Code gives a status line; `ralph install \
-                       --with statusline` registers it; type `ralph status` to see a loop";
-        return Err(refused(Exit::Usage, message));
+        return Err(usage(
+            "`ralph statusline` reads the JSON that Claude Code gives a status line; `ralph install \
+                       --with statusline` registers it; type `ralph status` to see a loop",
+        ));
     }
     let given = given::stdin().unwrap_or_default();
     let other = args.with.as_ref().map(|command| status_line::ask(command, given.as_bytes()));

@@ -3,7 +3,7 @@
 use crate::cli::status::text::worth;
 use crate::command::complete;
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, refused};
+use crate::command::exit::{Exit, usage};
 use crate::command::screen::{self, Colour, visible, visible_lines};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::verify::{self, Pace, VerifyOrder, VerifyOutcome, Watcher};
@@ -71,9 +71,10 @@ fn run_as(args: &Args, clean: Option<bool>) -> Result<Exit> {
     let here = Here::gather()?;
     let found = meant(&here, &args.which)?;
     if clean == Some(true) && Settings::of(&found.state).evidence().clean.is_none() {
-        let why = "`--clean` needs the command that prepares the copy: `clean = \"npm ci\"` below `[evidence]` in \
-                   your settings or in the project's, see docs/settings.md";
-        return Err(refused(Exit::Usage, why));
+        return Err(usage(
+            "`--clean` needs the command that prepares the copy: `clean = \"npm ci\"` below `[evidence]` in \
+                   your settings or in the project's, see docs/settings.md",
+        ));
     }
     if found.state.acceptance_criteria.is_empty() {
         bail!(
@@ -209,43 +210,37 @@ fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args, is_observed: bool
             "problem": outcome.proof.problem}))?;
         return Ok(open.is_empty());
     }
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for (criterion, standing) in &open {
         let changed = outcome.proof.changed.get(&criterion.id).map_or(&[][..], Vec::as_slice);
         let why = completion_feedback::why(criterion, *standing, changed);
         let line = format!("{} {}", visible(&criterion.id), visible(&why));
-        text.push_str(&screen::wrapped(&line, 0, 2));
-        text.push('\n');
+        lines.push(screen::wrapped(&line, 0, 2));
         let tail = completion_feedback::tail(criterion);
         if standing.is_unsuccessful() && !tail.is_empty() {
-            text.push_str(&visible_lines(&tail));
-            text.push('\n');
+            lines.push(visible_lines(&tail));
         }
         if let Some(receipt) = &criterion.receipt {
             let file = folder.join(&receipt.output_file).display().to_string();
-            text.push_str(&format!("  whole output: {}\n", visible(&file)));
+            lines.push(format!("  whole output: {}", visible(&file)));
         }
     }
     if is_observed {
         for (criterion, standing) in named.iter().filter(|(one, _)| one.review.is_none()) {
             if standing.is_met() {
                 let line = observed::sentence(criterion, *standing);
-                text.push_str(&screen::wrapped(&visible(&line), 0, 2));
-                text.push('\n');
+                lines.push(screen::wrapped(&visible(&line), 0, 2));
             }
         }
     }
-    for line in completion_feedback::changes(&outcome.state) {
-        text.push_str(&visible(&line));
-        text.push('\n');
-    }
+    lines.extend(completion_feedback::changes(&outcome.state).iter().map(|line| visible(line)));
     if !args.for_driver {
-        text.push_str("A dry run: only the run at a request for completion counts.\n");
+        lines.push("A dry run: only the run at a request for completion counts.".to_owned());
     }
     let (holding, all) = (named.len() - open.len(), named.len());
     let is_reviewed = |one: &&(&Criterion, ReceiptStatus)| one.1 == ReceiptStatus::Reviewed;
     let reviewed = named.iter().filter(is_reviewed).count();
-    text.push_str(&match (holding == all, all) {
+    lines.push(match (holding == all, all) {
         _ if reviewed > 0 => {
             format!("{} of {all} hold, {reviewed} reviewed.", holding - reviewed)
         }
@@ -253,7 +248,7 @@ fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args, is_observed: bool
         (true, _) => format!("All {all} hold."),
         (false, _) => format!("{holding} of {all} hold."),
     });
-    screen::print(&text)?;
+    screen::print(&lines.join("\n"))?;
     Ok(open.is_empty())
 }
 

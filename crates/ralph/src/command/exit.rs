@@ -70,6 +70,11 @@ pub(crate) fn refused(exit: Exit, message: impl Into<String>) -> anyhow::Error {
     ExitError { exit, message: message.into() }.into()
 }
 
+/// An error in the command line.
+pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
+    refused(Exit::Usage, message)
+}
+
 /// The error for a document that cannot be read or trusted, with its own exit code for scripts.
 pub(crate) fn bad_state(error: anyhow::Error) -> anyhow::Error {
     refused(Exit::BadState, format!("{error:#}"))
