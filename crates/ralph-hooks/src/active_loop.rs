@@ -271,7 +271,7 @@ pub fn keep<R: Serialize>(
     without_secrets(&mut seen);
     let entry = JournalEntry {
         at: clock::now(),
-        event: call.input.hook_event_name.name().to_owned(),
+        event: call.input.hook_event_name.name(),
         decision: decision.to_owned(),
         why: secrets::by_shape(why),
         position: position.to_owned(),

@@ -349,12 +349,14 @@ const REPLACED: &str = "replaced before it had begun";
 /// Writes to the journal of the old loop; the new loop's journal does not mention it. A write error
 /// is ignored.
 fn note_replaced(asked: &StartRequest<'_>, file: &LoopFile, state: &LoopState, began: Timestamp) {
-    let event =
-        if asked.via.is_some() { HookEvent::UserPromptExpansion.name() } else { "ralph start" };
+    let event = match asked.via {
+        Some(_) => HookEvent::UserPromptExpansion.name(),
+        None => "ralph start".to_owned(),
+    };
     let task = asked.request.task.as_deref().unwrap_or_default();
     let entry: journal::JournalEntry = journal::JournalEntry {
         at: clock::now(),
-        event: event.to_owned(),
+        event,
         decision: "ended".to_owned(),
         why: format!("{}: {REPLACED}", EndingKind::Cancelled),
         position: state.position(),

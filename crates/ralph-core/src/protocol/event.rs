@@ -1,8 +1,8 @@
 //! Hook payloads of Claude Code: the fields that we read, and the files that a tool call has written.
 
 use memchr::memmem;
-use serde::Deserialize;
-use serde::de::Deserializer;
+use serde::de::{Deserializer, IntoDeserializer};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 // Parses hook payloads from Claude Code: only the fields that we read.
@@ -27,6 +27,7 @@ pub struct Input {
     /// Working directory of the session's shell; it follows `cd`.
     #[serde(deserialize_with = "text")]
     pub cwd: String,
+    #[serde(deserialize_with = "event")]
     pub hook_event_name: HookEvent,
     /// Id of the prompt that started the running turn; absent before the first prompt.
     #[serde(deserialize_with = "text")]
@@ -81,8 +82,8 @@ pub struct Input {
     pub error: String,
 }
 
-/// Hook events that have a rule; all others are `Other`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// Hook events that have a rule, by the client's names; all others are `Other`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 pub enum HookEvent {
     /// A session starts, resumes, is cleared, is forked, or was compacted.
     SessionStart,
@@ -112,39 +113,14 @@ pub enum HookEvent {
     ConfigChange,
     /// An event without a rule.
     #[default]
+    #[serde(other)]
     Other,
 }
 
 impl HookEvent {
-    const NAMED: [(&'static str, HookEvent); 13] = [
-        ("SessionStart", HookEvent::SessionStart),
-        ("UserPromptSubmit", HookEvent::UserPromptSubmit),
-        ("UserPromptExpansion", HookEvent::UserPromptExpansion),
-        ("PreToolUse", HookEvent::PreToolUse),
-        ("PermissionRequest", HookEvent::PermissionRequest),
-        ("PostToolUse", HookEvent::PostToolUse),
-        ("PostToolUseFailure", HookEvent::PostToolUseFailure),
-        ("ConfigChange", HookEvent::ConfigChange),
-        ("Stop", HookEvent::Stop),
-        ("SubagentStop", HookEvent::SubagentStop),
-        ("StopFailure", HookEvent::StopFailure),
-        ("SessionEnd", HookEvent::SessionEnd),
-        ("PreCompact", HookEvent::PreCompact),
-    ];
-
-    /// The client's name for the event; empty for `Other`.
-    pub fn name(self) -> &'static str {
-        HookEvent::NAMED.iter().find(|(_, event)| *event == self).map_or("", |(name, _)| name)
-    }
-}
-
-impl<'de> Deserialize<'de> for HookEvent {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = text(deserializer)?;
-        Ok(HookEvent::NAMED
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map_or(HookEvent::Other, |(_, event)| *event))
+    /// The client's name for the event.
+    pub fn name(self) -> String {
+        format!("{self:?}")
     }
 }
 
@@ -262,6 +238,11 @@ impl Input {
     }
 }
 
+/// Reads the name of an event; a value of another type is none.
+fn event<'de, D: Deserializer<'de>>(deserializer: D) -> Result<HookEvent, D::Error> {
+    HookEvent::deserialize(text(deserializer)?.into_deserializer())
+}
+
 /// Extracts the prompts from a list of scheduled tasks; skips entries of another type.
 fn prompts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let tasks = Value::deserialize(deserializer)?;
@@ -376,10 +357,15 @@ mod event_tests {
     }
 
     #[test]
-    fn every_named_event_reads_back() {
-        for (name, event) in HookEvent::NAMED {
-            let input = parse(&format!(r#"{{"hook_event_name":"{name}"}}"#));
-            assert_eq!((input.hook_event_name, event.name()), (event, name));
+    fn every_event_of_the_table_of_hooks_reads_back() {
+        for hook in crate::protocol::registration::HOOKS {
+            let input = parse(&format!(r#"{{"hook_event_name":"{}"}}"#, hook.event));
+            assert_ne!(input.hook_event_name, HookEvent::Other, "{}", hook.event);
+            assert_eq!(input.hook_event_name.name(), hook.event);
+        }
+        for other in ["7", "null", "[]", "\"Dawn\""] {
+            let input = parse(&format!(r#"{{"hook_event_name":{other}}}"#));
+            assert_eq!(input.hook_event_name, HookEvent::Other, "{other}");
         }
     }
 

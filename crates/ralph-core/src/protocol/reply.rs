@@ -124,25 +124,24 @@ impl Reply {
 
     /// Refuses a tool call; the model reads the reason.
     pub fn deny(reason: &str) -> Reply {
-        let reason = words(reason, REASON_LIMIT);
-        Reply::of(Action::Deny { reason, cut_turn: false, context: String::new() })
+        Reply::denial(reason, false, "")
+    }
+
+    fn denial(reason: &str, cut_turn: bool, context: &str) -> Reply {
+        let (reason, context) = (words(reason, REASON_LIMIT), words(context, CONTEXT_LIMIT));
+        Reply::of(Action::Deny { reason, cut_turn, context })
     }
 
     /// Refuses a tool call: the user sees the first sentence of the reason, and the model gets the rest
     /// beside it.
     pub fn deny_briefly(reason: &str) -> Reply {
         let (first, rest) = reason.split_once(". ").unwrap_or((reason, ""));
-        Reply::of(Action::Deny {
-            reason: words(first, REASON_LIMIT),
-            cut_turn: false,
-            context: words(rest, CONTEXT_LIMIT),
-        })
+        Reply::denial(first, false, rest)
     }
 
     /// Refuses a tool call and ends the turn.
     pub fn cut(reason: &str) -> Reply {
-        let reason = words(reason, REASON_LIMIT);
-        Reply::of(Action::Deny { reason, cut_turn: true, context: String::new() })
+        Reply::denial(reason, true, "")
     }
 
     /// Lets a tool run without asking: the user has agreed beforehand. The reason goes into the
@@ -206,7 +205,7 @@ impl Reply {
         let specific = match &self.action {
             Action::Nothing => None,
             Action::Context(event, text) => {
-                Some(json!({"hookEventName": event.name(), "additionalContext": text}))
+                Some(json!({"hookEventName": event, "additionalContext": text}))
             }
             Action::Block(reason) => {
                 insert("decision", json!("block"));
@@ -219,16 +218,16 @@ impl Reply {
                 None
             }
             Action::Allow(reason) => Some(json!({
-                "hookEventName": HookEvent::PreToolUse.name(),
+                "hookEventName": HookEvent::PreToolUse,
                 "permissionDecision": "allow",
                 "permissionDecisionReason": reason,
             })),
             Action::Permit => Some(json!({
-                "hookEventName": HookEvent::PermissionRequest.name(),
+                "hookEventName": HookEvent::PermissionRequest,
                 "decision": {"behavior": "allow"},
             })),
             Action::Withhold(reason) => Some(json!({
-                "hookEventName": HookEvent::PermissionRequest.name(),
+                "hookEventName": HookEvent::PermissionRequest,
                 "decision": {"behavior": "deny", "message": reason},
             })),
             Action::Deny { reason, cut_turn, context } => {
@@ -237,7 +236,7 @@ impl Reply {
                     insert("stopReason", json!(reason));
                 }
                 let mut output = json!({
-                    "hookEventName": HookEvent::PreToolUse.name(),
+                    "hookEventName": HookEvent::PreToolUse,
                     "permissionDecision": "deny",
                     "permissionDecisionReason": reason,
                 });

@@ -150,7 +150,7 @@ fn is_users_decision(kind: &EndingKind) -> bool {
 }
 
 /// The document that a notification command reads.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Notice {
     /// Schema version of this document.
     pub schema_version: u32,
@@ -222,10 +222,10 @@ impl Notice {
             why: if what.contains(why.as_str()) { String::new() } else { why },
             what,
             next,
-            text: String::new(),
             ending: ending.map(|ending| ending.kind.to_string()),
             pause: pause.map(|pause| pause.cause.to_string()),
             at: at.unwrap_or(now),
+            ..Notice::default()
         };
         notice.cleaned(clean)
     }
@@ -267,10 +267,8 @@ impl Notice {
             what: what.to_owned(),
             why,
             next,
-            text: String::new(),
-            ending: None,
-            pause: None,
             at,
+            ..Notice::default()
         };
         notice.cleaned(clean)
     }

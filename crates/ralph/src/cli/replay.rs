@@ -9,6 +9,7 @@ use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, LoopArgs};
 use anyhow::{Result, bail};
 use ralph_core::stop::replay::{Again, Difference};
+use ralph_core::text::plural::counted;
 use ralph_io::store::journal::{self, JournalEntry};
 use ralph_io::store::lifecycle;
 use serde_json::{Value, json};
@@ -144,22 +145,19 @@ fn heading(entry: &JournalEntry) -> String {
 
 /// `12 decisions made again, 0 differ; 3 lines are not decided from a record`
 fn summary(one: &Replayed) -> String {
-    let counted = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let are = |n: usize| if n == 1 { "is" } else { "are" };
     let mut text = format!(
-        "{} made again, {} {}; {} {} not decided from a record",
-        counted(one.n_decided, "decision"),
-        one.differing.len(),
-        if one.differing.len() == 1 { "differs" } else { "differ" },
-        counted(one.n_without_record, "line"),
-        are(one.n_without_record)
+        "{} made again, {}; {} not decided from a record",
+        counted(one.n_decided, "decision", "decisions"),
+        counted(one.differing.len(), "differs", "differ"),
+        counted(one.n_without_record, "line is", "lines are"),
     );
     if !one.unusable.is_empty() {
-        let n = one.unusable.len();
-        text.push_str(&format!("; {} cannot be used", counted(n, "record")));
+        let records = counted(one.unusable.len(), "record", "records");
+        text.push_str(&format!("; {records} cannot be used"));
     }
     if one.n_torn > 0 {
-        text.push_str(&format!("; {} cannot be read", counted(one.n_torn, "line")));
+        let lines = counted(one.n_torn, "line", "lines");
+        text.push_str(&format!("; {lines} cannot be read"));
     }
     text
 }

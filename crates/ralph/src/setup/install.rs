@@ -10,7 +10,7 @@ pub(crate) mod settings;
 
 use crate::command::exit::{Exit, refused};
 use crate::command::{client_version, number};
-use crate::setup::doctor::executables;
+use crate::setup::doctor::{executables, grouped};
 use crate::setup::places::InstallPaths;
 use crate::setup::tell;
 use anyhow::{Context, Result};
@@ -279,14 +279,9 @@ fn describe(plan: &InstallPlan, dry_run: bool) {
 
 /// Groups changes of one kind on one line.
 pub(crate) fn summary(changes: &[SettingsChange]) -> Vec<(&'static str, String)> {
-    let mut lines: Vec<(&'static str, String)> = Vec::new();
-    for SettingsChange { what, detail } in changes {
-        match lines.iter_mut().find(|(known, _)| known == what) {
-            Some((_, details)) => details.push_str(&format!(", {detail}")),
-            None => lines.push((what, detail.clone())),
-        }
-    }
-    lines
+    let all = changes.iter().map(|change| (change.what, change.detail.as_str()));
+    let lines = grouped(all).into_iter();
+    lines.map(|(what, details)| (what, details.join(", "))).collect()
 }
 
 fn carry_out(plan: InstallPlan) -> Result<Install> {
