@@ -270,14 +270,14 @@ pub struct Trouble {
     pub more: usize,
 }
 
+/// A kind of problem, its rating, and each problem with its position.
+type TroubleKind = (&'static str, Tone, Vec<(String, String)>);
+
 impl Trouble {
     /// The first `most` problems of each kind that there is.
-    fn all<const N: usize>(
-        kinds: [(&'static str, Tone, Vec<(String, String)>); N],
-        most: usize,
-    ) -> Vec<Trouble> {
+    fn all<const N: usize>(kinds: [TroubleKind; N], most: usize) -> Vec<Trouble> {
         let found = kinds.into_iter().filter(|(_, _, items)| !items.is_empty());
-        let first = |(title, tone, mut items): (&'static str, Tone, Vec<(String, String)>)| {
+        let first = |(title, tone, mut items): TroubleKind| {
             let more = items.len().saturating_sub(most);
             items.truncate(most);
             Trouble { title, tone, items, more }

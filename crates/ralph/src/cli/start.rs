@@ -144,7 +144,7 @@ fn request(args: &Args, here: &Here) -> Result<(Mode, LoopRequest)> {
         let text = given::stdin()?;
         let (command, mode, typed) = typed_command(&text).unwrap_or(("", Mode::default(), &text));
         let request = typed::request(command, typed, &here.root);
-        return request.map(|asked| (mode, asked)).map_err(|why| usage(why));
+        return request.map(|asked| (mode, asked)).map_err(usage);
     }
     let task = match args.prompt.as_deref() {
         Some("-") => Some(given::stdin()?.trim_end().to_owned()),

@@ -75,7 +75,7 @@ impl Stage {
 
     /// The loop's folder, which is in the archive once the loop has ended.
     pub(super) fn loop_folder(&self) -> Option<PathBuf> {
-        let home = Home::at(&self.at("home/ralph"));
+        let home = Home::at(self.at("home/ralph"));
         let live = lifecycle::all(&home).into_iter().next();
         live.map(|(file, _)| file.folder().to_owned()).or_else(|| archive::folders(&home).pop())
     }
