@@ -9,7 +9,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::SystemTime;
 
 pub const EXECUTABLES: [&str; 5] = [
@@ -65,6 +65,37 @@ impl Standing {
     }
 }
 
+/// The files of a repository with one commit, by their paths; a folder has no content.
+type Template = Vec<(PathBuf, Option<Vec<u8>>)>;
+
+/// Writes a repository with one commit into a folder. Git makes it once for all worlds of a test binary.
+fn lay_out(project: &Path) {
+    static TEMPLATE: OnceLock<Template> = OnceLock::new();
+    for (path, content) in TEMPLATE.get_or_init(made_by_git) {
+        match content {
+            None => fs::create_dir(project.join(path)).unwrap(),
+            Some(content) => fs::write(project.join(path), content).unwrap(),
+        }
+    }
+}
+
+fn made_by_git() -> Template {
+    let world = World::without_repository();
+    world.git("init -q");
+    world.write("tracked", "one\n");
+    world.git("add .");
+    world.git("commit -q -m first");
+    let project = world.project();
+    let mut paths: Vec<PathBuf> = world.listing(&project).into_keys().collect();
+    // Git's examples of hooks are not for execution, and half of all files.
+    paths.retain(|path| path.extension().is_none_or(|extension| extension != "sample"));
+    let inside = |path: PathBuf| {
+        let content = path.is_file().then(|| fs::read(&path).unwrap());
+        (path.strip_prefix(&project).unwrap().to_owned(), content)
+    };
+    paths.into_iter().map(inside).collect()
+}
+
 impl Drop for Standing {
     fn drop(&mut self) {
         drop(self.0.stdin.take());
@@ -78,10 +109,9 @@ impl World {
     /// A repository with one commit and no loop.
     pub fn new() -> World {
         let world = World::without_repository();
-        world.git("init -q");
-        world.write("tracked", "one\n");
-        world.git("add .");
-        world.git("commit -q -m first");
+        lay_out(&world.project());
+        // The index of the template names other files.
+        world.git("update-index -q --refresh");
         world
     }
 
