@@ -4,40 +4,47 @@ use crate::world::{EXECUTABLES, Ran, World, run};
 use serde_json::{Value, json};
 use std::process::Stdio;
 
-/// Feeds the payload to every executable of a looping session whose state must not change.
+/// Feeds each payload to every executable of a looping session whose state must not change.
 #[track_caller]
-fn harmless(payload: impl AsRef<[u8]>) {
+fn harmless<T: AsRef<[u8]>>(payloads: impl IntoIterator<Item = T>) {
     let mut world = World::looping("");
     let before = world.listing(&world.ralph_home());
-    for known in ["session-1", ""] {
-        world.set("CLAUDE_CODE_SESSION_ID", known);
-        for name in EXECUTABLES {
-            let ran = world.hook(name, &payload).harmless();
-            assert_eq!(ran.json(), Value::Null, "{name}");
+    for payload in payloads {
+        let shown = String::from_utf8_lossy(&payload.as_ref()[..payload.as_ref().len().min(200)]);
+        for known in ["session-1", ""] {
+            world.set("CLAUDE_CODE_SESSION_ID", known);
+            for name in EXECUTABLES {
+                let ran = world.hook(name, &payload).harmless();
+                assert_eq!(ran.json(), Value::Null, "{name}: {shown}");
+            }
         }
+        assert!(world.listing(&world.ralph_home()) == before, "something was written: {shown}");
     }
-    assert!(world.listing(&world.ralph_home()) == before, "something was written");
 }
 
 #[test]
 fn nothing_and_half_of_something() {
-    harmless("");
-    harmless("\n");
-    harmless("{");
-    harmless(r#"{"session_id":"session-1","hook_event_name":"Stop","last_assistant_mess"#);
-    harmless("null");
-    harmless("[]");
-    harmless("7");
-    harmless("\u{feff}{}");
-    harmless("{}{}");
-    harmless("{}");
+    harmless([
+        "",
+        "\n",
+        "{",
+        r#"{"session_id":"session-1","hook_event_name":"Stop","last_assistant_mess"#,
+        "null",
+        "[]",
+        "7",
+        "\u{feff}{}",
+        "{}{}",
+        "{}",
+    ]);
 }
 
 #[test]
 fn text_that_is_no_utf_8() {
-    harmless(b"\xff\xfe{}");
-    harmless(b"{\"session_id\":\"session-1\",\"hook_event_name\":\"Stop\",\"cwd\":\"\xff\"}");
-    harmless([0; 4096]);
+    harmless([
+        &b"\xff\xfe{}"[..],
+        b"{\"session_id\":\"session-1\",\"hook_event_name\":\"Stop\",\"cwd\":\"\xff\"}",
+        &[0; 4096],
+    ]);
 }
 
 #[test]
@@ -47,20 +54,22 @@ fn values_of_the_wrong_type() {
         payload[member] = value;
         payload.to_string()
     };
-    harmless(event("SessionEnd", "session_id", json!({"a": 1})));
-    harmless(event("SessionEnd", "session_id", json!(["session-1"])));
-    harmless(event("Stop", "hook_event_name", json!(["Stop"])));
-    harmless(event("SessionStart", "source", json!(7)));
-    harmless(event("UserPromptSubmit", "prompt", json!(null)));
-    harmless(event("UserPromptExpansion", "command_name", json!([])));
-    harmless(event("PreToolUse", "tool_input", json!("text")));
-    harmless(event("PreToolUse", "tool_name", json!({})));
+    harmless([
+        event("SessionEnd", "session_id", json!({"a": 1})),
+        event("SessionEnd", "session_id", json!(["session-1"])),
+        event("Stop", "hook_event_name", json!(["Stop"])),
+        event("SessionStart", "source", json!(7)),
+        event("UserPromptSubmit", "prompt", json!(null)),
+        event("UserPromptExpansion", "command_name", json!([])),
+        event("PreToolUse", "tool_input", json!("text")),
+        event("PreToolUse", "tool_name", json!({})),
+    ]);
 }
 
 #[test]
 fn json_nested_beyond_reason() {
     let deep = "[".repeat(200_000);
-    harmless(format!(r#"{{"session_id":"session-1","hook_event_name":"Stop","x":{deep}"#));
+    harmless([format!(r#"{{"session_id":"session-1","hook_event_name":"Stop","x":{deep}"#)]);
     let closed = format!("{}{}", "[".repeat(50_000), "]".repeat(50_000));
     let world = World::looping("");
     let mut payload = world.payload("Stop", json!({"last_assistant_message": "x"})).to_string();
@@ -84,21 +93,22 @@ fn a_session_id_that_is_missing_or_plays_tricks() {
         &"x".repeat(4096),
         "é",
     ];
-    for id in ids {
-        for (event, more) in [
-            ("Stop", json!({"last_assistant_message": "RALPH_COMPLETE"})),
-            ("SessionEnd", json!({"reason": "clear"})),
-            ("UserPromptSubmit", json!({"prompt": "ralph cancel"})),
-            ("PreToolUse", json!({"tool_name": "AskUserQuestion"})),
-            ("SessionStart", json!({"source": "compact"})),
-        ] {
-            let mut payload = more;
+    let others = [
+        ("SessionEnd", json!({"reason": "clear"})),
+        ("UserPromptSubmit", json!({"prompt": "ralph cancel"})),
+        ("PreToolUse", json!({"tool_name": "AskUserQuestion"})),
+        ("SessionStart", json!({"source": "compact"})),
+    ];
+    let stop = ("Stop", json!({"last_assistant_message": "RALPH_COMPLETE"}));
+    let payloads = ids.into_iter().enumerate().flat_map(|(number, id)| {
+        [&stop, &others[number % others.len()]].map(|(event, members)| {
+            let mut payload = members.clone();
             payload["session_id"] = json!(id);
             payload["hook_event_name"] = json!(event);
-            harmless(payload.to_string());
-        }
-    }
-    harmless(r#"{"hook_event_name":"SessionEnd"}"#);
+            payload.to_string()
+        })
+    });
+    harmless(payloads.chain([r#"{"hook_event_name":"SessionEnd"}"#.to_owned()]));
 }
 
 #[test]
@@ -116,9 +126,9 @@ fn a_start_in_a_session_that_cannot_be_named_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn fifty_megabytes_are_read_in_bounded_memory_and_obeyed() {
+fn many_megabytes_are_read_and_obeyed() {
     let world = World::looping("");
-    let large = "x".repeat(50 << 20);
+    let large = "x".repeat(8 << 20);
     let write = json!({"file_path": world.project().join("a"), "content": large});
     world.tool("Write", write).silent();
     let mut payload = world.payload("Stop", json!({"last_assistant_message": "x"}));
@@ -129,9 +139,9 @@ fn fifty_megabytes_are_read_in_bounded_memory_and_obeyed() {
 }
 
 #[test]
-fn fifty_megabytes_of_rubbish_are_refused() {
+fn many_megabytes_of_rubbish_are_refused() {
     let world = World::looping("");
-    for rubbish in ["[1,".repeat(17 << 20), "{\"a\":".repeat(10 << 20), "x".repeat(50 << 20)] {
+    for rubbish in ["[1,".repeat(3 << 20), "{\"a\":".repeat(2 << 20), "x".repeat(8 << 20)] {
         world.hook("ralph-stop-hook", rubbish).complains("");
     }
     assert_eq!(world.standing(), "implementation 0/25");

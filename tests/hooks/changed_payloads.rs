@@ -2,22 +2,20 @@
 //!
 //! No hook may fail, speak in a session without a loop, or lose a loop's state.
 
-use crate::fixtures::{check_honoured, fixtures};
+use crate::fixtures::{check_honoured, copy, fixtures};
 use crate::world::{EXECUTABLES, World};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
 
 /// What was changed in a payload, and the payload.
 type Change = (String, Value);
 
-/// The payload without each field in turn, and with fields that no client sends, at the top and inside.
-/// Of the fixtures with the same fields, one has each field of other types as well, and its objects
-/// changed inside.
-fn changes(payload: &Value, has_new_fields: bool) -> Vec<Change> {
+/// The payload without each field in turn, with each of other types, with its objects changed inside, and with fields that
+/// no client sends, at the top and inside.
+fn changes(payload: &Value) -> Vec<Change> {
     let fields = payload.as_object().unwrap();
     let with = |name: &str, value: Value| {
         let mut changed = fields.clone();
@@ -29,9 +27,6 @@ fn changes(payload: &Value, has_new_fields: bool) -> Vec<Change> {
         let mut without = fields.clone();
         without.remove(name);
         all.push((format!("without {name}"), Value::Object(without)));
-        if !has_new_fields {
-            continue;
-        }
         for other in [json!(7), json!([{"a": 1}]), json!({"a": [1]})] {
             if kind(&other) != kind(value) {
                 all.push((format!("{name} as {}", kind(&other)), with(name, other)));
@@ -83,7 +78,7 @@ fn with_unknown(value: Value) -> Value {
 }
 
 /// The executable that is registered for the event; all of them for an event that has none, and for one
-/// change of each fixture.
+/// change of each kind of payload.
 fn started(event: &Value, what: &str) -> Vec<&'static str> {
     let one = match event.as_str().unwrap_or_default() {
         _ if what == UNKNOWN => return EXECUTABLES.to_vec(),
@@ -101,17 +96,12 @@ const UNKNOWN: &str = "with unknown fields";
 
 /// Runs the check for each fixture, a few at a time.
 fn each_fixture(check: impl Fn(&str, &[Change], &Value) + Sync) {
+    // What was changed in another payload of the same event and tool is changed in none that follows.
     let mut known = BTreeSet::new();
     let with_changes = fixtures().into_iter().map(|(name, payload)| {
-        let fields = |value: &Value| {
-            format!("{:?}", value.as_object().map(|all| all.keys().collect::<Vec<_>>()))
-        };
-        let is_new = known.insert(
-            fields(&payload)
-                + &fields(&payload["tool_input"])
-                + &payload["hook_event_name"].to_string(),
-        );
-        let changes = changes(&payload, is_new);
+        let about = format!("{} {}", payload["hook_event_name"], payload["tool_name"]);
+        let mut changes = changes(&payload);
+        changes.retain(|(what, _)| known.insert(format!("{about} {what}")));
         (name, changes, payload)
     });
     let left = Mutex::new(with_changes.collect::<Vec<_>>());
@@ -187,19 +177,6 @@ fn kept(world: &World) -> Vec<Value> {
         .map(|entry| fs::read_to_string(entry.unwrap().path().join("state.json")).unwrap())
         .map(|text| kept_members(&serde_json::from_str(&text).unwrap()))
         .collect()
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    fs::set_permissions(to, from.metadata().unwrap().permissions()).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let path: PathBuf = entry.unwrap().path();
-        let target = to.join(path.file_name().unwrap());
-        match path.is_dir() {
-            true => copy(&path, &target),
-            false => drop(fs::copy(&path, &target).unwrap()),
-        }
-    }
 }
 
 /// A stop without a field that the loop depends on is told once, and kept among the loop's errors.

@@ -140,21 +140,13 @@ fn a_verdict_without_sound_evidence_does_not_count() {
     let void = |why: &str| format!("AC-2 has a verdict that does not count: {why}");
     let good = verdict("holds", 3, "1. Open the door.");
     check("", &verdict("holds", 3, "Close it."), &void("guide.md:3 does not contain the quote"));
-    check("", &verdict("holds", 9, "1. Open the door."), &void("guide.md:9 does not exist"));
     check("", &verdict("fails", 1, "1. Open the door."), &void("guide.md:1 does not contain"));
-    let none = json!({"verdict": "holds", "evidence": [], "why": "it is fine"}).to_string();
-    check("", &none, &void("it cites no line as evidence"));
     check("", "It holds.", &void("the reviewer gave no verdict"));
     check("", &good.replace("guide.md", "/etc/passwd"), &void("/etc/passwd:3 is no readable file"));
     check("", &good.replace("guide.md", "../other"), &void("../other:3 is no readable file"));
     check("exit 3", &good, &void("the reviewer gave no verdict"));
     let kept_out = good.replace("guide.md", "kept-out.md");
     check("", &kept_out, &void("kept-out.md:3 is no file of the project's tree"));
-    check(
-        "",
-        &verdict("holds", 3, "Open the door."),
-        &void("the quote of guide.md:3 is too short"),
-    );
 }
 
 #[test]

@@ -126,37 +126,43 @@ fn a_loop_of_every_schema_can_be_proven_and_ended() {
     }
 }
 
-/// A release over the executables of a loop that is running, of every schema.
+/// A release over the executables of loops that are running, one of every schema.
 #[test]
-fn a_prebuilt_release_installed_over_a_live_loop_changes_none_of_its_files_and_goes_on() {
-    for fixture in fixtures() {
-        let name = fixture.display();
-        let world = World::new();
-        let before = state_of(&fixture, &world);
+fn a_prebuilt_release_installed_over_live_loops_changes_none_of_their_files_and_they_go_on() {
+    let mut world = World::new();
+    put_executables(&world.root().join("prefix/bin"));
+    let stop = |world: &World, message: &str| {
+        world.write(&format!("work/{} {message}", world.session), "done");
+        let program = world.root().join("prefix/bin/ralph-stop-hook");
+        let mut command = std::process::Command::new(program);
+        command.arg("settings").env_clear().envs(&world.env).current_dir(&world.cwd);
+        let members = json!({
+            "stop_hook_active": false, "background_tasks": [], "session_crons": [],
+            "last_assistant_message": message,
+        });
+        let payload = world.payload("Stop", members).to_string();
+        crate::world::run(command, "ralph-stop-hook", payload.as_bytes());
+        world.state()
+    };
+    let mut begun = Vec::new();
+    for (number, fixture) in fixtures().iter().enumerate() {
+        world.become_session(&format!("session-{number}"), "prompt-1");
+        let mut before = state_of(fixture, &world);
+        before["session_id"] = json!(world.session);
         lay_out(&world, &before);
-        put_executables(&world.root().join("prefix/bin"));
-        let stop = |message: &str| {
-            world.write(&format!("work/{message}"), "done");
-            let program = world.root().join("prefix/bin/ralph-stop-hook");
-            let mut command = std::process::Command::new(program);
-            command.arg("settings").env_clear().envs(&world.env).current_dir(&world.cwd);
-            let members = json!({
-                "stop_hook_active": false, "background_tasks": [], "session_crons": [],
-                "last_assistant_message": message,
-            });
-            let payload = world.payload("Stop", members).to_string();
-            crate::world::run(command, "ralph-stop-hook", payload.as_bytes());
-            world.state()
-        };
         let first = before["iteration"].as_u64().unwrap() + 1;
-        assert_eq!(stop("one step")["iteration"], first, "{name}");
-        let files = |folder: &str| snapshot(&world.ralph_home().join(folder));
-        let kept = [files("loops"), files("manifest")];
-        install_prebuilt(&world);
-        assert_eq!([files("loops"), files("manifest")], kept, "{name}");
-        let after = stop("one more step");
-        assert_eq!(after["iteration"], first + 1, "{name}");
-        assert_eq!(after["of_a_later_version"], json!({"kept": [1, "two"]}), "{name}");
+        assert_eq!(stop(&world, "one step")["iteration"], first, "{}", fixture.display());
+        begun.push((world.session.clone(), first));
+    }
+    let files = |folder: &str| snapshot(&world.ralph_home().join(folder));
+    let kept = [files("loops"), files("manifest")];
+    install_prebuilt(&world);
+    assert_eq!([files("loops"), files("manifest")], kept);
+    for (session, first) in begun {
+        world.become_session(&session, "prompt-1");
+        let after = stop(&world, "one more step");
+        assert_eq!(after["iteration"], first + 1, "{session}");
+        assert_eq!(after["of_a_later_version"], json!({"kept": [1, "two"]}), "{session}");
     }
 }
 
