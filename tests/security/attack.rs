@@ -55,6 +55,13 @@ pub(crate) const COMMANDS: [&[&str]; 22] = [
     &["pause"],
 ];
 
+/// Those of [`COMMANDS`] that read something which no other reads; for the proof all of them, also where one prints
+/// what another reads in a form for programs.
+pub(crate) fn reading_commands() -> impl Iterator<Item = &'static [&'static str]> {
+    let is_form = |word: &&str| ["--json", "--markdown"].contains(word);
+    COMMANDS.into_iter().filter(move |words| crate::is_proof() || !words.iter().any(is_form))
+}
+
 /// Runs a hook on an event and ends it at the deadline; fails the test if it did harm or hung.
 #[track_caller]
 pub(crate) fn hook(world: &World, name: &str, event: &str, members: Value) -> Ran {

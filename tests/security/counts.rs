@@ -83,7 +83,8 @@ fn state_of(world: &World) -> String {
 
 #[test]
 fn neither_a_hidden_failure_nor_silence_after_a_report_is_proof_for_any_runner() {
-    let next = Mutex::new(RUNNERS.iter());
+    let runners = crate::sample(RUNNERS.to_vec(), 5);
+    let next = Mutex::new(runners.iter());
     std::thread::scope(|scope| {
         for _ in 0..6 {
             scope.spawn(|| {

@@ -1,7 +1,7 @@
 //! A repository whose own configuration names programs: as it comes out of an archive, or from a
 //! folder that others can write to. A clone brings none of this but `.gitattributes`.
 
-use crate::attack::{COMMANDS, Canary, command, events, hook, looping};
+use crate::attack::{Canary, command, events, hook, looping, reading_commands};
 use crate::world::World;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -76,7 +76,7 @@ fn a_whole_life(world: &World) {
     world.write("done", "no\n");
     world.write("tracked", "three\n");
     world.stop("RALPH_COMPLETE");
-    for words in COMMANDS {
+    for words in reading_commands() {
         command(world, words);
     }
     command(world, &["checkpoint", "diff"]);
@@ -191,7 +191,7 @@ fn a_missing_object_is_not_fetched() {
     for (name, event, members) in events() {
         hook(&world, name, event, members);
     }
-    for words in COMMANDS {
+    for words in reading_commands() {
         command(&world, words);
     }
     command(&world, &["checkpoint", "diff"]);
@@ -234,7 +234,7 @@ fn a_bare_repository_within_the_tree_is_content() {
     for (name, event, members) in events() {
         hook(&world, name, event, members);
     }
-    for words in COMMANDS {
+    for words in reading_commands() {
         command(&world, words);
     }
     canary.lives();

@@ -1,6 +1,6 @@
 //! Only the owner can read what is kept, whatever the umask, and nothing is kept elsewhere.
 
-use crate::attack::{COMMANDS, events};
+use crate::attack::{events, reading_commands};
 use crate::world::{World, executable, run};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -41,7 +41,7 @@ fn a_whole_loop(world: &World, umask: &str) {
     ralph(world, umask, &["trust", "--yes"]);
     ralph(world, umask, &["verify"]);
     world.write("done", "yes\n");
-    for arguments in COMMANDS {
+    for arguments in reading_commands() {
         ralph(world, umask, arguments);
     }
     ralph(world, umask, &["resume"]);

@@ -1,7 +1,7 @@
 //! Something else stands where a file of ours is looked for: a link, a pipe, a device, a folder, a
 //! file without an end, a file of someone else.
 
-use crate::attack::{self, COMMANDS, command, events, hook, looping, said};
+use crate::attack::{self, command, events, hook, looping, reading_commands, said};
 use crate::world::World;
 use serde_json::json;
 use std::fs::{self, File, Permissions};
@@ -110,7 +110,7 @@ fn whatever_is_planted_no_command_hangs_or_writes_through_it() {
             let world = looping();
             let (place, path) = places(&world).swap_remove(number);
             plant(&world, kind, &path);
-            for arguments in COMMANDS.into_iter().filter(|words| words[0] != "doctor") {
+            for arguments in reading_commands().filter(|words| words[0] != "doctor") {
                 command(&world, arguments);
             }
             command(&world, &["trust", "--yes"]);
@@ -123,8 +123,9 @@ fn whatever_is_planted_no_command_hangs_or_writes_through_it() {
 
 #[test]
 fn the_start_is_not_held_up_by_what_a_repository_puts_in_its_own_files() {
-    for kind in KINDS {
-        for name in [".claude/ralph.toml", "package.json", "Cargo.toml", "Makefile"] {
+    let names = [".claude/ralph.toml", "package.json", "Cargo.toml", "Makefile"];
+    for (number, name) in names.into_iter().enumerate() {
+        for kind in kinds_for(number) {
             let world = World::new();
             if plant(&world, kind, &world.project().join(name)) {
                 let members = json!({"command_name": "ralph", "command_args": "\"Fix it\"",

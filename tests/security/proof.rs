@@ -250,8 +250,8 @@ fn forged_request(world: &World) -> String {
     format!("$H settings < {}", payload.display())
 }
 
-/// Tells the lie in every form, to `ralph verify` and to the hook; returns how many were told.
-fn tell(lie: &Lie) -> usize {
+/// Tells the lie, in every form for the proof and else in two, to `ralph verify` and to the hook; returns how many were told.
+fn tell(number: usize, lie: &Lie) -> usize {
     let world = lie.world();
     if !is_there(&world, lie.needs) {
         println!("{}: there is no {} here", lie.name, lie.needs);
@@ -259,7 +259,8 @@ fn tell(lie: &Lie) -> usize {
     }
     let request = forged_request(&world);
     let (mut told, mut believed) = (0, 0);
-    for form in FORMS {
+    let some = [FORMS[0], FORMS[1 + number % (FORMS.len() - 1)]];
+    for form in if crate::is_proof() { &FORMS[..] } else { &some[..] } {
         let Some(line) = lie.line(&world, form, "$R verify") else { continue };
         let what = format!("{}: {line}", lie.name);
         believed += usize::from(shell(&world, &line).success);
@@ -278,20 +279,20 @@ fn tell(lie: &Lie) -> usize {
 
 #[test]
 fn a_run_in_an_environment_of_the_models_choosing_proves_nothing() {
-    let next = std::sync::Mutex::new(LIES.iter());
+    let next = std::sync::Mutex::new(LIES.iter().enumerate());
     let told: usize = std::thread::scope(|scope| {
         let work = || {
             let mut told = 0;
             loop {
                 let lie = next.lock().unwrap().next();
-                let Some(lie) = lie else { return told };
-                told += tell(lie);
+                let Some((number, lie)) = lie else { return told };
+                told += tell(number, lie);
             }
         };
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()
     });
-    assert!(told > 100, "{told} were told");
+    assert!(told > if crate::is_proof() { 100 } else { 30 }, "{told} were told");
     println!("{told} runs, no proof");
 }
 

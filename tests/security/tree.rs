@@ -103,8 +103,13 @@ fn hidings() -> Vec<Way<World>> {
 /// Each with a file of the beginning, one that was made later, tracked and not.
 #[test]
 fn a_file_that_is_excluded_from_git_during_the_loop_stays_a_part_of_the_proof() {
-    let check = |(name, hide): &(&str, fn(&World))| {
-        for kind in ["untracked", "later", "untracked by an earlier commit"] {
+    let hidings = hidings();
+    let check = |number: &usize| {
+        let (name, hide) = &hidings[*number];
+        let kinds = ["untracked", "later", "untracked by an earlier commit"];
+        // All for the proof; else each way of hiding hides a file of one kind.
+        let is_tried = |at: &usize| crate::is_proof() || *at == number % kinds.len();
+        for kind in (0..kinds.len()).filter(is_tried).map(|at| kinds[at]) {
             let what = format!("excluded {name}, {kind}");
             let at = Watched::new(|world| {
                 if kind != "later" {
@@ -124,7 +129,7 @@ fn a_file_that_is_excluded_from_git_during_the_loop_stays_a_part_of_the_proof() 
             at.sees(&what, |world| fs::remove_file(world.project().join("src/work")).unwrap());
         }
     };
-    side_by_side(&hidings(), check);
+    side_by_side(&(0..hidings.len()).collect::<Vec<_>>(), check);
 }
 
 fn side_by_side<T: Sync>(all: &[T], check: impl Fn(&T) + Sync) {
