@@ -7,6 +7,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use tempfile::TempDir;
 
 /// A home and a folder for temporary files, both empty, and the executables in a folder of their
@@ -67,13 +68,24 @@ impl DemoFolder {
     }
 }
 
+/// What a demo printed, and whether it left anything in its folder for temporary files or in the home. It is played once
+/// for all that only look.
+fn played() -> &'static (Run, [bool; 2]) {
+    static PLAYED: OnceLock<(Run, [bool; 2])> = OnceLock::new();
+    PLAYED.get_or_init(|| {
+        let place = DemoFolder::new();
+        let run = place.demo(&[]).exits(0);
+        (run, ["tmp", "home"].map(|folder| is_empty(&place.at(folder))))
+    })
+}
+
 fn is_empty(folder: &Path) -> bool {
     fs::read_dir(folder).unwrap().next().is_none()
 }
 
 #[test]
 fn the_account_tells_the_loop_from_its_start_to_its_end() {
-    let run = DemoFolder::new().demo(&[]).exits(0);
+    let (run, _) = played();
     let mut rest = run.stdout.as_str();
     for part in [
         "person /ralph \"greet by name\" --ac \"tests=sh test.sh\" --max-iterations 5",
@@ -113,7 +125,7 @@ fn the_account_tells_the_loop_from_its_start_to_its_end() {
 
 #[test]
 fn the_account_fits_a_plain_terminal() {
-    let run = DemoFolder::new().demo(&[]).exits(0);
+    let (run, _) = played();
     let lines: Vec<&str> = run.stdout.lines().collect();
     assert!(lines.len() < 40, "{} lines", lines.len());
     assert!(lines.iter().all(|line| line.chars().count() <= 80), "{run:?}");
@@ -122,10 +134,7 @@ fn the_account_fits_a_plain_terminal() {
 
 #[test]
 fn nothing_is_left_behind_and_the_home_is_not_touched() {
-    let place = DemoFolder::new();
-    place.demo(&[]).exits(0);
-    assert!(is_empty(&place.at("tmp")));
-    assert!(is_empty(&place.at("home")));
+    assert_eq!(played().1, [true, true]);
 }
 
 #[test]

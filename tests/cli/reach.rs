@@ -85,8 +85,11 @@ fn lines(
         .collect();
     let mut all = vec![[words, &needed].concat()];
     for arg in command.get_arguments().filter(|arg| may_name(arg)) {
+        // The other loop for each, and one of the rest in turn.
+        let other = [&names[0], &names[1 + all.len() % (names.len() - 1)]];
         let selects = matches!(arg.get_long(), Some("session" | "loop" | "id"));
-        for value in if selects { names } else { texts } {
+        let values = if selects { other.to_vec() } else { texts.iter().collect() };
+        for value in values {
             let more = match arg.get_long() {
                 Some(long) => vec![format!("--{long}={value}")],
                 None => vec![value.clone()],

@@ -319,14 +319,12 @@ fn files(world: &World) -> Vec<(String, String)> {
 
 /// In every state of a whole session, with nothing said and with each word.
 #[test]
-fn to_ask_five_times_gives_one_answer_and_changes_no_file() {
+fn to_ask_again_gives_one_answer_and_changes_no_file() {
     let world = begun();
     let asked = |what: &str| {
         let before = files(&world);
         let first = next(&world);
-        for _ in 0..4 {
-            assert_eq!(next(&world), first, "{what}");
-        }
+        assert_eq!(next(&world), first, "{what}");
         assert_eq!(world.ralph(&["session", "status", "--json"]).json(), first, "{what}");
         assert_eq!(files(&world), before, "{what}");
         first
@@ -393,7 +391,7 @@ fn times_out(world: &World, most: usize) -> usize {
 
 #[test]
 fn a_task_that_times_out_without_a_report_is_carried_out_as_often_as_the_bound_says() {
-    for bound in 0..3 {
+    for bound in [0, 2] {
         let world = planned();
         world.write(
             &format!("project/.ralph-sessions/{ID}.instructions.md"),

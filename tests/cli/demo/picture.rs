@@ -8,6 +8,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
 const COLUMNS: usize = 80;
 const LETTER: f64 = 8.4;
@@ -18,8 +19,13 @@ const BAR: usize = 34;
 /// The id that every document shows.
 const SHOWN_ID: &str = "20260131-120000-1a2b";
 
-/// The demo on a terminal, from what the person types to how the loop ends.
-fn account(place: &DemoFolder) -> Vec<String> {
+/// The demo on a terminal, from what the person types to how the loop ends; it is played once.
+fn account() -> &'static [String] {
+    static ACCOUNT: OnceLock<Vec<String>> = OnceLock::new();
+    ACCOUNT.get_or_init(|| account_in(&DemoFolder::new()))
+}
+
+fn account_in(place: &DemoFolder) -> Vec<String> {
     let mut command = Command::new("script");
     let line = format!("'{}' demo", place.at("bin/ralph").display());
     command.args(["-q", "-e", "-c", &line, "/dev/null"]).current_dir(place.root.path()).env_clear();
@@ -98,7 +104,7 @@ fn escaped(text: &str) -> String {
 
 #[test]
 fn the_picture_is_what_the_demo_prints() {
-    let drawn = picture(&account(&DemoFolder::new()));
+    let drawn = picture(account());
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/demo.svg");
     if std::env::var_os("RALPH_UPDATE").is_some() {
         fs::write(&path, &drawn).unwrap();
@@ -112,11 +118,11 @@ fn the_picture_is_what_the_demo_prints() {
 
 #[test]
 fn the_picture_shows_a_refusal_a_dry_run_and_a_proof_and_fits() {
-    let lines = account(&DemoFolder::new());
+    let lines = account();
     for words in ["refuses", "dry run", "ends it", "without the change; the original", SHOWN_ID] {
         assert!(lines.iter().any(|line| line.contains(words)), "{words}: {lines:#?}");
     }
-    let drawn = picture(&lines);
+    let drawn = picture(lines);
     for class in ["c32", "c33", "c36", "dim"] {
         assert!(drawn.contains(&format!("class=\"{class}\"")), "{class}");
         assert!(drawn.contains(&format!(".{class}{{")), "{class} has no colour");
