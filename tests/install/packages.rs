@@ -10,10 +10,6 @@ use std::path::{Path, PathBuf};
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A release of short executables in `out`; `None` where a tool is missing.
-fn release(world: &World) -> Option<PathBuf> {
-    release_for(world, TARGET)
-}
-
 fn release_for(world: &World, target: &str) -> Option<PathBuf> {
     short_executables(world);
     packed_for(world, target, "short", "out", &[])?.exit(0);
@@ -52,17 +48,36 @@ fn expand(template: &str, target: &str, package: &str, bin: &str) -> String {
 }
 
 #[test]
-fn cargo_binstall_is_led_to_the_archive_and_to_each_executable_in_it() {
-    for target in [TARGET, "aarch64-apple-darwin"] {
+fn a_release_has_what_cargo_binstall_homebrew_and_npm_look_for() {
+    for (target, system, processor) in
+        [(TARGET, "linux", "x64"), ("aarch64-apple-darwin", "darwin", "arm64")]
+    {
         let world = World::new();
         let Some(out) = release_for(&world, target) else { return };
-        let mut found = BTreeSet::new();
-        for package in ["ralph", "ralph-hooks"] {
-            found.extend(led_to(&world, &out, target, package));
+        cargo_binstall_is_led_to_the_archive_and_to_each_executable_in_it(&world, &out, target);
+        if target == TARGET {
+            the_formula_has_the_urls_of_the_release_and_the_digests_of_its_archives(&world, &out);
         }
-        let all: BTreeSet<String> = HOOKS.iter().chain(&["ralph"]).map(|&n| n.into()).collect();
-        assert_eq!(found, all);
+        match out.join(format!("ralph-loop-ralph-{VERSION}.tgz")).exists() {
+            true => {
+                npm_gets_a_package_for_the_platform_and_one_that_names_it(&world, system, processor)
+            }
+            false => eprintln!("SKIPPED: could not start `npm`"),
+        }
     }
+}
+
+fn cargo_binstall_is_led_to_the_archive_and_to_each_executable_in_it(
+    world: &World,
+    out: &Path,
+    target: &str,
+) {
+    let mut found = BTreeSet::new();
+    for package in ["ralph", "ralph-hooks"] {
+        found.extend(led_to(world, out, target, package));
+    }
+    let all: BTreeSet<String> = HOOKS.iter().chain(&["ralph"]).map(|&n| n.into()).collect();
+    assert_eq!(found, all);
 }
 
 /// The executables of a package that its metadata leads to in the archive for a target.
@@ -89,10 +104,10 @@ fn led_to(world: &World, out: &Path, target: &str, package: &str) -> Vec<String>
     .collect()
 }
 
-#[test]
-fn the_formula_has_the_urls_of_the_release_and_the_digests_of_its_archives() {
-    let world = World::new();
-    let Some(out) = release(&world) else { return };
+fn the_formula_has_the_urls_of_the_release_and_the_digests_of_its_archives(
+    world: &World,
+    out: &Path,
+) {
     let formula = world.read("out/ralph.rb");
     let value = |key: &str| {
         let line = formula.lines().find_map(|line| line.trim().strip_prefix(key)).unwrap();
@@ -140,41 +155,35 @@ fn a_formula_of_four_archives_has_a_block_for_each_system_and_processor() {
     assert!(!formula.contains("depends_on"), "{formula}");
 }
 
-#[test]
-fn npm_gets_one_package_for_each_platform_and_one_that_names_them_as_optional() {
-    for (target, system, processor) in
-        [(TARGET, "linux", "x64"), ("aarch64-apple-darwin", "darwin", "arm64")]
-    {
-        let world = World::new();
-        let Some(out) = release_for(&world, target) else { return };
-        if !out.join(format!("ralph-loop-ralph-{VERSION}.tgz")).exists() {
-            return eprintln!("SKIPPED: could not start `npm`");
-        }
-        let package = format!("ralph-{system}-{processor}");
-        let of = |package: &str| -> Value {
-            serde_json::from_str(&in_package(&world, package, "package.json")).unwrap()
-        };
-        let (main, platform) = (of("ralph"), of(&package));
-        assert_eq!(main["name"], "@ralph-loop/ralph");
-        let optional = json!({ format!("@ralph-loop/{package}"): VERSION });
-        assert_eq!(main["optionalDependencies"], optional);
-        assert_eq!((&main["os"], &main["scripts"]), (&json!(["linux", "darwin"]), &Value::Null));
-        for name in HOOKS.iter().chain(&["ralph"]) {
-            assert_eq!(main["bin"][name], format!("bin/{name}"));
-            assert_eq!(
-                in_package(&world, "ralph", &format!("bin/{name}")),
-                fs::read_to_string(repository().join("packaging/npm/launch")).unwrap()
-            );
-            assert_eq!(
-                in_package(&world, &package, &format!("bin/{name}")),
-                world.read(&format!("short/{name}"))
-            );
-        }
-        let name = format!("@ralph-loop/{package}");
-        let expected = json!([name, VERSION, [system], [processor], null, null]);
-        let found = ["name", "version", "os", "cpu", "libc", "scripts"].map(|key| &platform[key]);
-        assert_eq!(json!(found), expected);
+fn npm_gets_a_package_for_the_platform_and_one_that_names_it(
+    world: &World,
+    system: &str,
+    processor: &str,
+) {
+    let package = format!("ralph-{system}-{processor}");
+    let of = |package: &str| -> Value {
+        serde_json::from_str(&in_package(world, package, "package.json")).unwrap()
+    };
+    let (main, platform) = (of("ralph"), of(&package));
+    assert_eq!(main["name"], "@ralph-loop/ralph");
+    let optional = json!({ format!("@ralph-loop/{package}"): VERSION });
+    assert_eq!(main["optionalDependencies"], optional);
+    assert_eq!((&main["os"], &main["scripts"]), (&json!(["linux", "darwin"]), &Value::Null));
+    for name in HOOKS.iter().chain(&["ralph"]) {
+        assert_eq!(main["bin"][name], format!("bin/{name}"));
+        assert_eq!(
+            in_package(world, "ralph", &format!("bin/{name}")),
+            fs::read_to_string(repository().join("packaging/npm/launch")).unwrap()
+        );
+        assert_eq!(
+            in_package(world, &package, &format!("bin/{name}")),
+            world.read(&format!("short/{name}"))
+        );
     }
+    let name = format!("@ralph-loop/{package}");
+    let expected = json!([name, VERSION, [system], [processor], null, null]);
+    let found = ["name", "version", "os", "cpu", "libc", "scripts"].map(|key| &platform[key]);
+    assert_eq!(json!(found), expected);
 }
 
 /// The machine's own package, beside the launcher or above it, as the managers of packages lay it out.
