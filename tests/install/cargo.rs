@@ -23,6 +23,8 @@ fn cargo(world: &World, command: &str) -> Command {
     for variable in names.into_iter().chain(["CARGO_PROFILE_DEV_DEBUG"]) {
         cargo.envs(std::env::var_os(variable).map(|value| (variable, value)));
     }
+    // Started without the toolchain's name, rustup would bring the machine's own up to date.
+    cargo.env("RUSTUP_AUTO_INSTALL", "0");
     cargo.args([command, "--offline", "--locked"]).current_dir(repository());
     cargo
 }
