@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Child;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const DONE: &str = r#"say '{"type":"result","is_error":false,"result":"Done."}'"#;
 
@@ -305,8 +305,10 @@ fn ctrl_c_ends_a_review_pauses_the_loop_and_the_next_run_reviews_again() {
 fn a_cancel_elsewhere_ends_the_reviewers_and_what_they_used_is_counted() {
     let world = world(&hangs(&finds(json!([]))));
     let run = begin(&world, REVIEW, 3);
+    let cancelled = Instant::now();
     world.ralph(&["cancel"]).done();
     let printed = world.finish(run, "");
+    assert!(cancelled.elapsed() < Duration::from_secs(20), "it is heard when it comes");
     assert_eq!(printed.exit, 1, "{printed:?}");
     assert!(are_gone(&world));
     let state = ended(&world);

@@ -121,7 +121,13 @@ pub(crate) fn ask(
     let mut owner = Reviewers {
         client,
         plugins: began.plugins.map(|names| ListedPlugins { names, ..ListedPlugins::default() }),
-        runner: ClientRunner::apart(run.here, run.interrupts, words, run.screen)?,
+        runner: ClientRunner::apart(
+            run.here,
+            run.interrupts,
+            words,
+            run.screen,
+            &[run.file.folder()],
+        )?,
         was_live: state.as_ref().is_some_and(LoopState::is_live),
         bounds: state.and_then(|state| state.bounds),
         file: run.file,

@@ -93,14 +93,15 @@ impl<'a, V> ClientRunner<'a, V> {
         Ok(ClientRunner { file, ..runner })
     }
 
-    /// Several clients at once that work on no loop.
+    /// Several clients at once that work on no loop. A change in `places` triggers a new step.
     pub(crate) fn apart(
         here: &'a Here,
         interrupts: &'a Interrupts,
         words: Words,
         screen: Screen,
+        places: &[&Path],
     ) -> Result<Self> {
-        let runner = Self::begin(here, interrupts, words, screen, &[])?;
+        let runner = Self::begin(here, interrupts, words, screen, places)?;
         Ok(ClientRunner { is_many: true, ..runner })
     }
 
