@@ -8,7 +8,7 @@
 //! | [`runs`] | clients, one or several at once: an engine, and an owner for each kind of run |
 //! | `orchestration`, `parallel`, `refine` | effects of these modes |
 //! | `verify`, `check` | run criteria and checks |
-//! | [`demo`] | plays a loop |
+//! | `demo` | plays a loop |
 
 // Both panic if the reader of a pipe is gone; `command::screen` and `setup::tell` print instead.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]

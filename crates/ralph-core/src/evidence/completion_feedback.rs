@@ -259,7 +259,7 @@ fn why_of_review(receipt: &Receipt, standing: ReceiptStatus, changed: &[String])
 }
 
 /// How the environment of the last runs of these criteria differed from the one at the start of the loop, in sentences.
-pub fn environments(criteria: &[Criterion]) -> Vec<String> {
+fn environments(criteria: &[Criterion]) -> Vec<String> {
     let all = |which: fn(&Receipt) -> &Vec<String>| {
         let receipts = criteria.iter().filter_map(|one| one.receipt.as_ref());
         let all: BTreeSet<&String> = receipts.flat_map(which).collect();

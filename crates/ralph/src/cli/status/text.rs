@@ -380,12 +380,11 @@ fn notes(one: &LoopView, criterion: &Criterion, standing: ReceiptStatus) -> Vec<
         }
         _ => vec![why],
     };
-    let alone = std::slice::from_ref(criterion);
-    notes.extend(completion_feedback::environments(alone));
     if criterion.held_before {
         notes.push("held before the work began".to_owned());
     }
     if criterion.turned_red.is_some() {
+        let alone = std::slice::from_ref(criterion);
         notes.push(completion_feedback::regressions(alone).trim_end().to_owned());
     }
     notes

@@ -89,7 +89,7 @@ fn explore(start: Snapshot, bounds: &Bounds) -> Explored {
         found.visited.insert(step.state);
         let after = apply(&snapshot, &step.changes, now().into()).unwrap();
         hold(&snapshot, &after, &step, bounds);
-        if is_full() || found.states % MESSAGES_IN_ONE_OF == 0 {
+        if is_full() || found.states.is_multiple_of(MESSAGES_IN_ONE_OF) {
             heeds(&snapshot, &step, now());
         }
         let followers = follow(&after, step, bounds, &mut found);
