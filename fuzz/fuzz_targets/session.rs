@@ -13,9 +13,9 @@ use ralph_core::modes::orchestration::guardrails::Guardrails;
 use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::machine::{Act, met, next};
 use ralph_core::modes::orchestration::metadata::{
-    Counts, IterationMetadata, OrchestrationMetadata, refresh,
+    Counts, IterationMetadata, OrchestrationMetadata,
 };
-use ralph_core::modes::orchestration::progress::{Progress, TaskMark};
+use ralph_core::modes::orchestration::progress::TaskMark;
 use ralph_core::modes::orchestration::repair::repair;
 use ralph_core::modes::orchestration::report::{TaskReport, is_complete};
 use ralph_core::modes::orchestration::signal::{UnheardSignal, listen, parts};
@@ -23,43 +23,23 @@ use ralph_core::modes::orchestration::snapshot::{Picture, Snapshot};
 use ralph_core::modes::orchestration::state::State;
 use ralph_core::modes::orchestration::task::TaskFile;
 use ralph_core::modes::orchestration::validate::validate;
-use ralph_core::modes::orchestration::yaml::{self, Yaml};
 use ralph_fuzz::texts;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
-
-/// What a repair sets in the metadata.
-const MEMBERS: [&[&str]; 10] = [
-    &["version"],
-    &["session_id"],
-    &["created_at"],
-    &["updated_at"],
-    &["iteration"],
-    &["orchestrator", "state"],
-    &["tasks", "total"],
-    &["tasks", "completed"],
-    &["tasks", "failed"],
-    &["tasks", "pending"],
-];
 
 fn id() -> OrchestrationId {
     OrchestrationId::parse("260131-120000").expect("it is a name")
 }
 
-/// A value that was set is read, and setting it again changes nothing.
+/// What was read is rendered and read back.
 fn metadata(text: &str) {
-    for path in [&["status"][..], &["orchestrator", "state"], &["tasks", "total"]] {
-        let Ok(after) = yaml::set(text, path, "7") else { continue };
-        let read = Yaml::parse(&after).expect("what was changed reads back");
-        assert_eq!(read.text(path), Some("7"));
-        assert_eq!(yaml::set(&after, path, "7").ok(), Some(after));
+    let (said, found) = OrchestrationMetadata::parse(text, &id());
+    if found.is_empty() {
+        let (again, _) = OrchestrationMetadata::parse(&said.render(&id(), Counts::default()), &id());
+        assert_eq!((said.state, said.iteration, said.wave), (again.state, again.iteration, again.wave));
     }
-    let (said, _) = OrchestrationMetadata::parse(text, &id());
-    if let Ok(after) = refresh(text, Counts::of(&Progress::default()), NOW.into()) {
-        let (again, _) = OrchestrationMetadata::parse(&after, &id());
-        assert_eq!((said.state, said.iteration), (again.state, again.iteration));
-    }
-    let _ = IterationMetadata::parse(text, 1);
+    let (said, _) = IterationMetadata::parse(text, 1);
+    assert_eq!(IterationMetadata::parse(&said.render(1), 1).0, said);
 }
 
 fn alone(text: &str) {
@@ -112,23 +92,28 @@ fn routed(seen: &Snapshot) {
 }
 
 /// What is put right stays so, and nothing is missing then: what is left are lines that nobody can put right without
-/// a guess, and metadata in a form that is not written here.
+/// a guess.
 fn mended(seen: &Snapshot) {
     let once = repair(seen, NOW.into());
     let twice = repair(&once.after, NOW.into());
     assert!(writes(&once.after, &twice.after).is_empty(), "{:?}", twice.done);
     assert!(twice.done.is_empty(), "{:?}", twice.done);
     assert_eq!(once.left, validate(&once.after));
-    let metadata = once.after.files.get("metadata.yaml").cloned().flatten().unwrap_or_default();
-    let is_written = MEMBERS.iter().all(|path| yaml::set(&metadata, path, "1").is_ok());
-    for left in once.left.iter().filter(|left| left.weight == Weight::Invalid) {
-        let is_explained = match left.file.as_str() {
-            "progress.md" => left.line > 0,
-            "metadata.yaml" => !is_written,
-            _ => false,
-        };
-        assert!(is_explained, "{left}");
+    if once.after.damage.is_empty() {
+        for left in once.left.iter().filter(|left| left.weight == Weight::Invalid) {
+            panic!("{left}");
+        }
     }
+}
+
+/// Whatever an agent writes: what is kept is not lost, nobody has to be called, and it is put right once.
+fn kept(seen: &Snapshot) {
+    let record = repair(seen, NOW.into()).after.record;
+    let mut other = seen.clone();
+    other.read_status(Some(&record));
+    let Ok(mut after) = apply(&other, &[], NOW.into()) else { return };
+    after.read_status(Some(&after.record.clone()));
+    assert_eq!(after.damage, []);
 }
 
 fuzz_target!(|data: &[u8]| {
@@ -152,9 +137,11 @@ fuzz_target!(|data: &[u8]| {
     add("reports/task-1-report.md", &report);
     add("iterations/1/review.md", &report);
     add("iterations/2/feedbacks/20260131-120000/feedbacks.md", &feedback);
+    seen.read_status(None);
     seen.instructions = (!rails.is_empty()).then(|| rails.to_string());
     routed(&seen);
     seen.running = Some(Vec::new());
     routed(&seen);
     mended(&seen);
+    kept(&seen);
 });

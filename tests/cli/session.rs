@@ -2,8 +2,8 @@
 
 use crate::world::World;
 use ralph_core::modes::orchestration::id::OrchestrationId;
-use ralph_core::modes::orchestration::metadata::OrchestrationMetadata;
-use ralph_core::modes::orchestration::progress;
+use ralph_core::modes::orchestration::metadata::{Counts, OrchestrationMetadata};
+use ralph_core::modes::orchestration::progress::Progress;
 use ralph_core::modes::orchestration::state::State;
 use serde_json::Value;
 use std::fs;
@@ -81,10 +81,14 @@ fn act(world: &World, call: &Value) {
             assert_eq!(input("USER_REQUEST"), "Build a door");
             let planning = ["plan-init", "plan-brainstorm", "plan-research", "plan-breakdown"];
             write("plan.md", "Goal: a door\n");
-            write("progress.md", &format!("{}\nMy own words.\n", progress::new(&planning)));
+            write(
+                "progress.md",
+                &format!("{}\nMy own words.\n", Progress::first(&planning).render()),
+            );
             let now = "2026-01-31T12:00:00Z".parse::<jiff::Timestamp>().unwrap().into();
             let id = OrchestrationId::parse(ID).unwrap();
-            write("metadata.yaml", &OrchestrationMetadata::first(&id, State::Initializing, 1, now));
+            let metadata = OrchestrationMetadata::first(State::Initializing, 1, now);
+            write("metadata.yaml", &metadata.render(&id, Counts::default()));
             mark("plan-init", "done");
         }
         "brainstorm" => mark("plan-brainstorm", "[x]"),
@@ -228,7 +232,7 @@ fn six_tasks_in_three_waves_come_to_their_end_over_a_failure_and_feedback() {
     assert_eq!(said["tasks_summary"]["completed"], 7);
     let progress = read(&world, "progress.md");
     assert!(
-        progress.contains("My own words.") && progress.contains("| 2 | Complete | 7/7 |"),
+        !progress.contains("My own words.") && progress.contains("| 2 | Complete | 7/7 |"),
         "{progress}"
     );
     assert!(read(&world, "metadata.yaml").contains("completed: 7"));
@@ -519,10 +523,20 @@ fn a_person_holds_a_batch_steers_it_and_ends_it() {
 }
 
 #[test]
-fn a_damaged_progress_is_repaired_where_it_can_be_and_told_with_its_line_where_not() {
+fn a_damaged_progress_is_rendered_anew_and_in_a_clone_repaired_where_it_needs_no_guess() {
     let world = planned();
     let good = read(&world, "progress.md");
     let damaged = good.replace("# Progress\n", "").replace("- [ ] task-2", "- [?] task-2");
+    world.write(&path("progress.md"), &damaged);
+    let said = next(&world);
+    assert_eq!(said["current_state"], "EXECUTING_BATCH", "{said}");
+    assert!(said["findings"].to_string().contains("`[?]` is not a status"), "{said}");
+    let said = world.ralph(&["session", "repair"]).done();
+    assert!(said.stdout.contains("put right:\nprogress.md:"), "{said:?}");
+    assert_eq!(read(&world, "progress.md"), good);
+
+    // A fresh clone has the files alone.
+    fs::remove_dir_all(world.path("ralph/sessions")).unwrap();
     world.write(&path("progress.md"), &damaged);
     let line = 1 + damaged.lines().position(|line| line.contains("[?]")).unwrap();
     let found = world.ralph(&["session", "validate"]);
@@ -535,11 +549,12 @@ fn a_damaged_progress_is_repaired_where_it_can_be_and_told_with_its_line_where_n
 
     let said = world.ralph(&["session", "repair"]);
     assert!(said.exit == 1 && said.stdout.contains("left:\nprogress.md:"), "{said:?}");
-    assert!(read(&world, "progress.md").starts_with("# Progress\n"));
+    assert_eq!(read(&world, "progress.md"), damaged, "a status is not guessed");
+    world.write(&path("progress.md"), &damaged.replace("[?]", "[ ]"));
+    let said = world.ralph(&["session", "repair"]).done();
     let kept = said.stdout.split("as it was: `[ROOT]/").nth(1).unwrap();
     assert!(kept.starts_with("ralph/sessions/"), "{kept}");
-    world.write(&path("progress.md"), &read(&world, "progress.md").replace("[?]", "[ ]"));
-    world.ralph(&["session", "repair"]).done();
+    assert!(read(&world, "progress.md").starts_with("# Progress\n"));
     assert_eq!(next(&world)["current_state"], "EXECUTING_BATCH");
 }
 

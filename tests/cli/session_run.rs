@@ -3,8 +3,8 @@
 
 use crate::world::{Printed, World, start, wait_for};
 use ralph_core::modes::orchestration::id::OrchestrationId;
-use ralph_core::modes::orchestration::metadata::OrchestrationMetadata;
-use ralph_core::modes::orchestration::progress;
+use ralph_core::modes::orchestration::metadata::{Counts, OrchestrationMetadata};
+use ralph_core::modes::orchestration::progress::Progress;
 use ralph_core::modes::orchestration::state::State;
 use ralph_test_support::is_running;
 use serde_json::Value;
@@ -101,13 +101,11 @@ pub(crate) fn world(tasks: &[(&str, &str)], changes: &str) -> World {
         world.write(&format!("home/.claude/agents/Ralph-v2-{agent}.md"), "");
     }
     let planning = ["plan-init", "plan-brainstorm", "plan-research", "plan-breakdown"];
-    world.write("home/progress.md", &progress::new(&planning));
+    world.write("home/progress.md", &Progress::first(&planning).render());
     let id = OrchestrationId::parse(ID).unwrap();
     let now = "2026-01-31T12:00:00Z".parse::<jiff::Timestamp>().unwrap().into();
-    world.write(
-        "home/metadata.yaml",
-        &OrchestrationMetadata::first(&id, State::Initializing, 1, now),
-    );
+    let metadata = OrchestrationMetadata::first(State::Initializing, 1, now);
+    world.write("home/metadata.yaml", &metadata.render(&id, Counts::default()));
     for (id, on) in tasks {
         world.write(&format!("home/tasks/{id}.md"), &task_file(id, on));
     }
@@ -663,6 +661,10 @@ fn a_damaged_progress_is_told_with_its_line_and_repaired() {
     let text = session(&world, "progress.md");
     let line = text.lines().position(|line| line.contains("[x] task-1")).unwrap() + 1;
     world.write(&path, &text.replace("[x] task-1", "[?] task-1"));
+    let (_, kept) = own(&world);
+    let lost = fs::read_dir(world.path("ralph/sessions")).unwrap().next().unwrap().unwrap().path();
+    fs::remove_dir_all(lost).unwrap();
+    assert!(kept["record"]["progress"].is_object(), "{kept}");
     let printed = run(&world, &[]);
     is_complete(&world, &printed);
     assert!(printed.stderr.contains(&format!("progress.md:{line}")), "{printed:#?}");

@@ -14,7 +14,7 @@ use ralph_core::modes::orchestration::in_session;
 use ralph_core::modes::orchestration::invocation::{CallKey, Invocation};
 use ralph_core::modes::orchestration::machine::{self, Act, met};
 use ralph_core::modes::orchestration::metadata::IterationMetadata;
-use ralph_core::modes::orchestration::progress::TaskMark;
+use ralph_core::modes::orchestration::progress::{Progress, ReadProgress, TaskMark};
 use ralph_core::modes::orchestration::report::{ReviewVerdict, TaskReport, is_complete};
 use ralph_core::modes::orchestration::rules::{WriteTarget, Writer, may_mark, may_write};
 use ralph_core::modes::orchestration::snapshot::Snapshot;
@@ -48,6 +48,7 @@ fn laid_out() -> Snapshot {
     ] {
         seen.files.insert(place.to_string(), Some(text));
     }
+    seen.read_status(None);
     seen
 }
 
@@ -137,6 +138,10 @@ fn each_agent_has_the_tools_that_it_needs_and_calls_nobody() {
 }
 
 /// What each call marks in `progress.md`, as its agent is told.
+fn read(text: &str) -> Progress {
+    ReadProgress::parse(text).progress
+}
+
 #[test]
 fn what_an_agent_is_told_to_mark_it_may_mark() {
     let mut seen = laid_out();
@@ -164,13 +169,17 @@ fn what_an_agent_is_told_to_mark_it_may_mark() {
         (Mode::RebreakdownTask, "task-1", TaskMark::Cancelled),
         (Mode::Rebreakdown, "task-2", TaskMark::Cancelled),
     ] {
-        let result = may_mark(mode, "task-1", &before, &marked(line, mark));
+        let result = may_mark(mode, "task-1", &read(&before), &read(&marked(line, mark)));
         assert_eq!(result, Ok(()), "{mode} {line} {mark:?}");
     }
     let more =
         "- [ ] plan-brainstorm (Cycle 2)\n- [ ] plan-research (Cycle 2)\n- [ ] plan-breakdown";
     let cycle = marked("plan-brainstorm", TaskMark::Done).replace("- [ ] plan-breakdown", more);
-    assert_eq!(may_mark(Mode::Brainstorm, "", &before, &cycle), Ok(()), "a further cycle");
+    assert_eq!(
+        may_mark(Mode::Brainstorm, "", &read(&before), &read(&cycle)),
+        Ok(()),
+        "a further cycle"
+    );
     check_contains(&agent("Ralph-v2-Questioner"), &["`- [ ] plan-brainstorm (Cycle 2)`"]);
 }
 

@@ -681,7 +681,7 @@ fn a_bound_ends_it() {
 }
 
 #[test]
-fn a_damaged_progress_goes_to_the_planner_with_the_line() {
+fn a_damaged_progress_is_rendered_anew_and_without_a_state_goes_to_the_planner_with_the_line() {
     let (mut play, text) = begun("", six_tasks());
     play.carries_out(&calls_in(&text));
     play.until("EXECUTE task-1");
@@ -690,6 +690,12 @@ fn a_damaged_progress_goes_to_the_planner_with_the_line() {
     let damaged = text.replace("- [ ] task-2", "- [?] task-2");
     assert_ne!(text, damaged);
     let line = damaged.lines().position(|line| line.contains("[?]")).unwrap() + 1;
+    fs::write(&path, &damaged).unwrap();
+    let next = calls_in(&play.world.step(&play.world.stop("Hm.")));
+    assert_eq!(next[0].short(), "EXECUTE task-1");
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+
+    fs::remove_dir_all(play.world.ralph_home().join("sessions")).unwrap();
     fs::write(&path, damaged).unwrap();
     let next = calls_in(&play.world.step(&play.world.stop("Hm.")));
     assert_eq!(next[0].short(), "REPAIR_STATE");

@@ -4,8 +4,8 @@
 use super::{CASE, Case, person};
 use crate::world::World;
 use ralph_core::modes::orchestration::id::OrchestrationId;
-use ralph_core::modes::orchestration::metadata::OrchestrationMetadata;
-use ralph_core::modes::orchestration::progress;
+use ralph_core::modes::orchestration::metadata::{Counts, OrchestrationMetadata};
+use ralph_core::modes::orchestration::progress::Progress;
 use ralph_core::modes::orchestration::state::State;
 use serde_json::Value;
 use std::fs;
@@ -169,11 +169,12 @@ fn planned() -> World {
     assert!(world.elsewhere(&["session", "new", "--id", ID, "Build", "it"]).success);
     world.write(&path("plan.md"), "Goal: it\n");
     let planning = ["plan-init", "plan-brainstorm", "plan-research", "plan-breakdown"];
-    world.write(&path("progress.md"), &progress::new(&planning).replace("[ ] plan-", "[x] plan-"));
+    let progress = Progress::first(&planning).render().replace("[ ] plan-", "[x] plan-");
+    world.write(&path("progress.md"), &progress);
     let id = OrchestrationId::parse(ID).unwrap();
     let now = "2026-01-31T12:00:00Z".parse::<jiff::Timestamp>().unwrap().into();
-    world
-        .write(&path("metadata.yaml"), &OrchestrationMetadata::first(&id, State::Planning, 1, now));
+    let metadata = OrchestrationMetadata::first(State::Planning, 1, now);
+    world.write(&path("metadata.yaml"), &metadata.render(&id, Counts::default()));
     for task in ["task-1", "task-2"] {
         let text = format!(
             "---\nid: {task}\niteration: 1\n---\n# Task: {task}\n## Title\nDo it\n## Objective\nIt.\n\

@@ -402,6 +402,11 @@ fn a_file_that_lacks_what_the_document_asks_for_goes_to_repair() {
         session
     };
     let goes_to_repair = |session: &Session, what: &str| {
+        // With a state the file is named, and rendered anew at the next step.
+        let said = session.next();
+        assert_eq!(said["current_state"], "EXECUTING_BATCH", "{what}: {said}");
+        assert!(!said["findings"].as_array().unwrap().is_empty(), "{what}");
+        fs::remove_dir_all(session.world.ralph_home().join("sessions")).unwrap();
         let said = session.next();
         assert_eq!(said["current_state"], "REPAIR_STATE", "{what}: {said}");
         assert_eq!(said["invocations"][0]["mode"], "REPAIR_STATE");

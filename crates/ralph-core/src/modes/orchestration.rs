@@ -20,7 +20,8 @@
 //! | state and iteration from the metadata, else inferred | `machine/resolve.rs` |
 //! | feedback for the next iteration begins it, in any state | `machine/resolve.rs`, `feedback` |
 //! | malformed files lead to REPAIR_STATE, with their lines | `validate`, `machine/resolve.rs` |
-//! | what the program repairs by itself, and what it leaves | `repair`, [`progress::repair`] |
+//! | what is kept, read back and rendered | [`record`] |
+//! | what the program repairs of a folder of which it keeps nothing | `repair` |
 //! | INITIALIZING; PLANNING, cycles, `planning.max_cycles` | `machine/planning.rs` |
 //! | REPLANNING: analysis, research, update, rebreakdown; reopens `[F]` | `machine/replanning.rs` |
 //! | BATCHING: waves from `depends_on`; cycles and missing files | `waves`, `machine/batches.rs` |
@@ -53,6 +54,7 @@ pub mod machine;
 pub mod metadata;
 pub(super) mod mode_rules;
 pub mod progress;
+pub mod record;
 pub mod recovery;
 pub mod repair;
 pub mod report;

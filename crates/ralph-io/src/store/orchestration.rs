@@ -11,6 +11,7 @@ mod put;
 mod read;
 mod target;
 
+use crate::process::clock;
 use crate::store::home::Home;
 use crate::store::lock::{self, Lock};
 use crate::{project::confined, store::atomic};
@@ -137,11 +138,7 @@ impl OrchestrationStore {
             true => Some(lock::take_existing(&lock, lock::DEADLINE)?),
             false => None,
         };
-        let Some(mut seen) = self.found(id)? else { return Ok(None) };
-        if let Some(pending) = Pending::read(&self.own(id))? {
-            pending.show(&mut seen);
-        }
-        Ok(Some(seen))
+        Ok(self.found(id)?.map(|(seen, _)| seen))
     }
 
     /// Reads, decides and writes in one step; `None` if there is no orchestration of this name.
@@ -160,26 +157,25 @@ impl OrchestrationStore {
         }
         let _held = self.lock(id)?;
         if let Some(pending) = Pending::read(&own)? {
-            pending.carry_out(&self.top, id)?;
+            pending.carry_out(&self.top, id, &own)?;
             Pending::forget(&own)?;
         }
         for _ in 0..MOST_TURNS {
-            let Some(before) = self.found(id)? else { return Ok(None) };
+            let Some((before, kept)) = self.found(id)? else { return Ok(None) };
             let (after, what) = decide(&before)?;
-            let pending = Pending::of(&before, &after);
+            let pending = Pending::of(&before, &after, &kept);
             if !pending.is_as_read(&self.top, id)? {
                 continue;
             }
+            if !before.damage.is_empty() {
+                self.keep(&before, &after, clock::now())?;
+            }
             if pending.is_several() {
                 pending.write(&own)?;
-                pending.carry_out(&self.top, id)?;
+                pending.carry_out(&self.top, id, &own)?;
                 Pending::forget(&own)?;
             } else {
-                pending.carry_out(&self.top, id)?;
-            }
-            let (was, is) = (Own::of(&before), Own::of(&after));
-            if was != is {
-                is.write(&own)?;
+                pending.carry_out(&self.top, id, &own)?;
             }
             return Ok(Some(SnapshotChange { before, after, what }));
         }
@@ -196,8 +192,7 @@ impl OrchestrationStore {
         after: &Snapshot,
         at: jiff::Timestamp,
     ) -> Result<Option<PathBuf>> {
-        let folder =
-            self.own(&before.id).join("before-repair").join(crate::process::clock::compact(at));
+        let folder = self.own(&before.id).join("before-repair").join(clock::compact(at));
         let mut kept = None;
         for file in writes(before, after) {
             if let Some(Some(text)) = before.files.get(&file.path) {
@@ -226,13 +221,19 @@ impl OrchestrationStore {
         }
     }
 
-    fn found(&self, id: &OrchestrationId) -> Result<Option<Snapshot>> {
+    /// The orchestration, as if all pending writes were done, and what is kept of it.
+    fn found(&self, id: &OrchestrationId) -> Result<Option<(Snapshot, Own)>> {
         if !self.is_there(id)? {
             return Ok(None);
         }
         let mut seen = read::snapshot(&self.top, id)?;
-        Own::read(&self.own(id))?.tell(&mut seen);
-        Ok(Some(seen))
+        let mut own = Own::read(&self.own(id))?;
+        if let Some(pending) = Pending::read(&self.own(id))? {
+            pending.show(&mut seen);
+            own = pending.own().unwrap_or(own);
+        }
+        own.tell(&mut seen);
+        Ok(Some((seen, own)))
     }
 
     /// Ralph's own folder for an orchestration. It includes the project, because two projects may

@@ -14,12 +14,12 @@ use crate::orchestration::{NONE, OrchestrationContext, missing, named};
 use anyhow::Result;
 use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::orchestration::change::{RouterWrite, apply};
-use ralph_core::modes::orchestration::files::{OrchestrationFile as File, folder};
+use ralph_core::modes::orchestration::files::folder;
 use ralph_core::modes::orchestration::finding::OrchestrationFinding;
 use ralph_core::modes::orchestration::id::{OrchestrationId, REFUSED};
 use ralph_core::modes::orchestration::invocation::CallKey;
 use ralph_core::modes::orchestration::metadata::Counts;
-use ralph_core::modes::orchestration::progress::{Progress, TaskMark};
+use ralph_core::modes::orchestration::progress::TaskMark;
 use ralph_core::modes::orchestration::repair::repair as mended;
 use ralph_core::modes::orchestration::signal::SignalKeyword;
 use ralph_core::modes::orchestration::snapshot::{Picture, Snapshot};
@@ -281,8 +281,7 @@ fn mark(place: &OrchestrationContext, args: &MarkArgs) -> Result<Exit> {
         }
         Ok((after, ()))
     })?;
-    let progress = Progress::parse(changed.after.text(File::Progress).unwrap_or_default());
-    let counts = Counts::of(&progress);
+    let counts = changed.after.record.progress.as_ref().map(Counts::of).unwrap_or_default();
     screen::say(&format!(
         "{} {}; {} of {} {} done",
         visible(&args.task),
@@ -303,12 +302,11 @@ fn change(
     let picture = Picture::of(seen);
     let (_, iteration) = machine::resolve(&picture);
     let progress = picture.progress.clone().unwrap_or_default();
-    let mut planning: Vec<_> =
-        progress.planning(iteration).filter(|entry| entry.id == args.task).collect();
-    planning.sort_by_key(|entry| entry.status.is_settled());
-    if let Some(entry) = planning.first() {
-        let (line, status, note) = (entry.line, args.status, args.note.clone());
-        return (RouterWrite::MarkPlanning { iteration, line, status, note }, None);
+    let planning = progress.planning(iteration).enumerate();
+    let planning = planning.filter(|(_, entry)| entry.id == args.task);
+    if let Some((at, _)) = planning.min_by_key(|(_, entry)| entry.status.is_settled()) {
+        let (status, note) = (args.status, args.note.clone());
+        return (RouterWrite::MarkPlanning { iteration, at, status, note }, None);
     }
     let entry = progress.task(&args.task);
     let started = || {

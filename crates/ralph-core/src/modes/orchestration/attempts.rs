@@ -6,10 +6,9 @@
 
 use super::agents::Mode;
 use super::change::{RouterWrite, apply};
-use super::files::OrchestrationFile;
 use super::invocation::{CallKey, Invocation};
 use super::local_time::LocalTime;
-use super::progress::{Progress, TaskEntry, TaskMark};
+use super::progress::{TaskEntry, TaskMark};
 use super::recovery::Tries;
 use super::report::{attempts_in, next_attempt};
 use super::snapshot::{Picture, Snapshot};
@@ -69,8 +68,8 @@ fn before(picture: &Picture, task: &str, iteration: u32) -> u32 {
 /// Records the end of a call that left its task as failed.
 pub fn note_end(after: &mut Snapshot, call: &Invocation, now: Timestamp) {
     let is_about_one = matches!(call.mode, Mode::Execute | Mode::TaskReview | Mode::TimeoutFail);
-    let progress = Progress::parse(after.text(OrchestrationFile::Progress).unwrap_or_default());
-    let has_failed = progress.task(&call.key.task).is_some_and(|it| it.status == TaskMark::Failed);
+    let entry = after.record.progress.as_ref().and_then(|progress| progress.task(&call.key.task));
+    let has_failed = entry.is_some_and(|entry| entry.status == TaskMark::Failed);
     if is_about_one && has_failed {
         after.tries.left_failed(&execution(&call.key.task, call.key.iteration), now);
     }
@@ -103,6 +102,7 @@ pub fn note_begun(
 
 #[cfg(test)]
 mod tests {
+    use super::super::files::OrchestrationFile;
     use super::super::fixture::{SampleOrchestration, later, now, report};
     use super::super::machine::{self, Act};
     use super::*;

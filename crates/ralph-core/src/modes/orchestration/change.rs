@@ -1,19 +1,18 @@
 //! What the router itself writes, and the result.
 //!
-//! Changes are applied to a snapshot, so that the router's next decision is based on the files as
-//! they will be. Progress and metadata are written together: [`writes`] returns both or neither.
+//! Changes are applied to the record of a snapshot, so that the router's next decision is based on the
+//! orchestration as it will be. Progress and metadata are rendered and written together: [`writes`]
+//! returns both or neither.
 
 use super::feedback;
 use super::files::OrchestrationFile;
-use super::metadata::{
-    Counts, IterationMetadata, OrchestrationMetadata, planned, refresh, set_state,
-};
-use super::progress::{self, IterationRow, Progress, ProgressSection, TaskEntry, TaskMark};
+use super::local_time::LocalTime;
+use super::metadata::{Counts, IterationMetadata, OrchestrationMetadata};
+use super::progress::{IterationRow, Progress, ProgressSection, TaskMark};
 use super::signal::{SignalKeyword, UnheardSignal};
 use super::snapshot::Snapshot;
 use super::state::{MetadataStatus, State};
-use super::yaml;
-use crate::modes::orchestration::local_time::LocalTime;
+use super::validate::is_invalid;
 
 /// The planning tasks of the first iteration.
 pub const PLANNING: [&str; 4] = ["plan-init", "plan-brainstorm", "plan-research", "plan-breakdown"];
@@ -57,8 +56,8 @@ pub enum RouterWrite {
     MarkPlanning {
         /// The iteration of its section.
         iteration: u32,
-        /// The line of the entry, counted from 1.
-        line: usize,
+        /// The place of the entry in this section.
+        at: usize,
         status: TaskMark,
         /// The new text after the id; `None` keeps the old text.
         note: Option<String>,
@@ -92,26 +91,31 @@ pub struct FileWrite {
     pub text: String,
 }
 
-/// Returns the snapshot with all changes applied.
+/// Returns the snapshot with all changes applied, and with the files that are rendered anew.
 ///
 /// # Errors
 /// What could not be changed, and how it has to be written. Then no change is applied.
 pub fn apply(seen: &Snapshot, changes: &[RouterWrite], now: LocalTime) -> Result<Snapshot, String> {
-    let mut after = advance(seen, changes, now)?;
-    let status_changed = [OrchestrationFile::Progress, OrchestrationFile::Metadata]
-        .into_iter()
-        .any(|place| seen.files.get(&place.to_string()) != after.files.get(&place.to_string()));
-    if status_changed && let Some(text) = after.text(OrchestrationFile::Metadata) {
-        let progress = Progress::parse(after.text(OrchestrationFile::Progress).unwrap_or_default());
-        let text = refresh(text, Counts::of(&progress), now)
-            .map_err(in_file(OrchestrationFile::Metadata))?;
-        write(&mut after, OrchestrationFile::Metadata, text);
-    }
-    Ok(after)
+    Ok(rendered(seen, advance(seen, changes, now)?, now))
 }
 
-/// Like [`apply`], but does not count the change in the metadata: a change that is only previewed
-/// is counted once, when it is written.
+/// The same with the files that are rendered anew, and with the change counted in the metadata.
+pub(super) fn rendered(seen: &Snapshot, mut after: Snapshot, now: LocalTime) -> Snapshot {
+    if after.record == seen.record && seen.damage.is_empty() || is_invalid(&after.damage) {
+        return after;
+    }
+    if let Some(metadata) = &mut after.record.metadata {
+        if seen.record.metadata.is_some() {
+            metadata.version = Some(metadata.version.unwrap_or_default().saturating_add(1));
+        }
+        metadata.updated_at = Some(now.to_string());
+    }
+    after.render_status(seen);
+    after
+}
+
+/// Like [`apply`], but renders nothing: a change that is only previewed is counted once, when it is
+/// written.
 pub(super) fn advance(
     seen: &Snapshot,
     changes: &[RouterWrite],
@@ -120,6 +124,13 @@ pub(super) fn advance(
     let mut after = seen.clone();
     for change in changes {
         one(&mut after, change, now)?;
+    }
+    if after.record != seen.record && is_invalid(&seen.damage) {
+        let told: Vec<String> = seen.damage.iter().map(ToString::to_string).collect();
+        return Err(format!(
+            "could not change the orchestration before its files are repaired: {}",
+            told.join("; ")
+        ));
     }
     Ok(after)
 }
@@ -134,69 +145,42 @@ pub fn writes(before: &Snapshot, after: &Snapshot) -> Vec<FileWrite> {
         .collect()
 }
 
-fn in_file(place: OrchestrationFile<'_>) -> impl Fn(yaml::YamlError) -> String {
-    let file = place.to_string();
-    move |flaw| format!("could not change `{file}`, {flaw}")
-}
-
 fn write(seen: &mut Snapshot, place: OrchestrationFile<'_>, text: String) {
     seen.files.insert(place.to_string(), Some(text));
-}
-
-/// Changes a file; starts from `new` if the file does not exist.
-fn edit(
-    seen: &mut Snapshot,
-    place: OrchestrationFile<'_>,
-    new: &str,
-    change: impl FnOnce(&str) -> Result<String, yaml::YamlError>,
-) -> Result<(), String> {
-    let text = change(seen.text(place).unwrap_or(new)).map_err(in_file(place))?;
-    write(seen, place, text);
-    Ok(())
 }
 
 fn one(seen: &mut Snapshot, change: &RouterWrite, now: LocalTime) -> Result<(), String> {
     match change {
         RouterWrite::Enter { state, iteration, wave } => {
-            let new = OrchestrationMetadata::first(&seen.id, *state, *iteration, now);
-            edit(seen, OrchestrationFile::Metadata, &new, |text| {
-                set_state(text, *state, *iteration, *wave)
-            })?;
+            let first = || OrchestrationMetadata::first(*state, *iteration, now);
+            let metadata = seen.record.metadata.get_or_insert_with(first);
+            metadata.state = Some(*state);
+            metadata.iteration = Some(*iteration);
+            metadata.wave = wave.or(metadata.wave);
         }
         RouterWrite::Metadata { state, iteration } => {
-            let text = OrchestrationMetadata::first(&seen.id, *state, *iteration, now);
-            write(seen, OrchestrationFile::Metadata, text);
+            seen.record.metadata = Some(OrchestrationMetadata::first(*state, *iteration, now));
         }
-        RouterWrite::Begin { iteration, feedbacks } => begin(seen, *iteration, feedbacks, now)?,
+        RouterWrite::Begin { iteration, feedbacks } => begin(seen, *iteration, feedbacks, now),
         RouterWrite::Mark { task, status, note } => {
-            let text = seen.text(OrchestrationFile::Progress).unwrap_or_default();
-            let entry = Progress::parse(text).task(task).cloned().ok_or_else(|| {
+            let entry = progress(seen).task_mut(task).ok_or_else(|| {
                 format!("could not find {task} in `progress.md`; add it as `- [ ] {task}`")
             })?;
-            mark(seen, &entry, *status, note.as_deref())?;
+            entry.set(*status, note.as_deref());
         }
-        RouterWrite::MarkPlanning { iteration, line, status, note } => {
-            let progress =
-                Progress::parse(seen.text(OrchestrationFile::Progress).unwrap_or_default());
-            let entry = progress.planning(*iteration).find(|entry| entry.line == *line).cloned();
-            let entry = entry.ok_or_else(|| {
-                format!(
-                    "could not find the planning task in line {line} of `progress.md`; ask again"
-                )
-            })?;
-            mark(seen, &entry, *status, note.as_deref())?;
+        RouterWrite::MarkPlanning { iteration, at, status, note } => {
+            let entry = progress(seen)
+                .planning_mut(*iteration, *at)
+                .ok_or("could not find the planning task in `progress.md`; ask again")?;
+            entry.set(*status, note.as_deref());
         }
         RouterWrite::Add { iteration, tasks } => {
             let ids: Vec<&str> = tasks.iter().map(String::as_str).collect();
-            let text = seen.text(OrchestrationFile::Progress).unwrap_or_default();
-            let text =
-                progress::add_section(text, ProgressSection::Implementation, *iteration, &ids);
-            write(seen, OrchestrationFile::Progress, text);
+            progress(seen).add(ProgressSection::Implementation, *iteration, &ids);
         }
         RouterWrite::Row { iteration, status } => {
-            let text = seen.text(OrchestrationFile::Progress).unwrap_or_default();
-            let text = progress::set_row(text, &row(text, seen, *iteration, status));
-            write(seen, OrchestrationFile::Progress, text);
+            let row = row(seen, *iteration, status);
+            progress(seen).set_row(row);
         }
         RouterWrite::KeepPlan(iteration) => {
             let place = OrchestrationFile::PlanSnapshot(*iteration);
@@ -206,25 +190,29 @@ fn one(seen: &mut Snapshot, change: &RouterWrite, now: LocalTime) -> Result<(), 
                 write(seen, place, plan);
             }
         }
-        RouterWrite::Planned(iteration) => {
-            let tasks = Progress::parse(seen.text(OrchestrationFile::Progress).unwrap_or_default())
-                .tasks()
-                .len();
-            let new = IterationMetadata::first(*iteration, now);
-            edit(seen, OrchestrationFile::IterationMetadata(*iteration), &new, |text| {
-                planned(text, tasks, now)
-            })?;
+        RouterWrite::Planned(number) => {
+            let tasks_defined = progress(seen).tasks().len();
+            let metadata = iteration(seen, *number, now);
+            metadata.tasks_defined = tasks_defined;
+            metadata.planning_completed_at.get_or_insert_with(|| now.to_string());
         }
-        RouterWrite::Completed(iteration) => {
-            let new = IterationMetadata::first(*iteration, now);
-            edit(seen, OrchestrationFile::IterationMetadata(*iteration), &new, |text| {
-                IterationMetadata::completed(text, now)
-            })?;
+        RouterWrite::Completed(number) => {
+            iteration(seen, *number, now).completed_at.get_or_insert_with(|| now.to_string());
         }
         RouterWrite::NotePlan(names) => note_plan(seen, names),
         RouterWrite::Heard(names) => seen.signals.retain(|signal| !names.contains(&signal.name)),
     }
     Ok(())
+}
+
+fn progress(seen: &mut Snapshot) -> &mut Progress {
+    seen.record.progress.get_or_insert_default()
+}
+
+fn iteration(seen: &mut Snapshot, number: u32, now: LocalTime) -> &mut IterationMetadata {
+    let first =
+        || IterationMetadata { started_at: Some(now.to_string()), ..IterationMetadata::default() };
+    seen.record.iterations.entry(number).or_insert_with(first)
 }
 
 fn note_plan(seen: &mut Snapshot, names: &[String]) {
@@ -242,52 +230,27 @@ fn note_plan(seen: &mut Snapshot, names: &[String]) {
     write(seen, OrchestrationFile::Plan, text);
 }
 
-fn mark(
-    seen: &mut Snapshot,
-    entry: &TaskEntry,
-    status: TaskMark,
-    note: Option<&str>,
-) -> Result<(), String> {
-    let text = seen.text(OrchestrationFile::Progress).unwrap_or_default();
-    let text = progress::mark(text, entry, status, note)
-        .map_err(|gone| format!("could not mark {} in `progress.md`; ask again", gone.id))?;
-    write(seen, OrchestrationFile::Progress, text);
-    Ok(())
-}
-
-fn begin(
-    seen: &mut Snapshot,
-    iteration: u32,
-    feedbacks: &[String],
-    now: LocalTime,
-) -> Result<(), String> {
-    let text = seen.text(OrchestrationFile::Progress).unwrap_or_default();
-    let rows = Progress::parse(text).iterations.unwrap_or_default();
-    let before = iteration.saturating_sub(1);
+fn begin(seen: &mut Snapshot, number: u32, feedbacks: &[String], now: LocalTime) {
+    let before = number.saturating_sub(1);
     // The router need not have ended that one.
-    let ended = (before > 0 && rows.iter().all(|row| row.iteration != before))
-        .then(|| progress::set_row(text, &row(text, seen, before, "Complete")));
-    let text = ended.as_deref().unwrap_or(text);
-    let text = progress::start(text, iteration, planning_of(iteration), &feedbacks.join(", "));
-    write(seen, OrchestrationFile::Progress, text);
-    let place = OrchestrationFile::IterationMetadata(iteration);
-    if !seen.has(place) {
-        write(seen, place, IterationMetadata::first(iteration, now));
+    if before > 0 && progress(seen).iterations.iter().all(|row| row.iteration != before) {
+        let ended = row(seen, before, "Complete");
+        progress(seen).set_row(ended);
     }
+    progress(seen).start(number, planning_of(number), "Replanning", &feedbacks.join(", "));
+    iteration(seen, number, now);
     // The result of the last iteration is no longer the orchestration's status.
-    edit(seen, OrchestrationFile::Metadata, "", |text| {
-        yaml::set(text, &["status"], MetadataStatus::InProgress.word())
-    })
+    if let Some(metadata) = &mut seen.record.metadata {
+        metadata.standing = Some(MetadataStatus::InProgress);
+    }
 }
 
 /// The row with its known values: the current task counts, and the feedback that existed when the
 /// iteration began.
-fn row(text: &str, seen: &Snapshot, iteration: u32, status: &str) -> IterationRow {
-    let progress = Progress::parse(text);
-    let counts = Counts::of(&progress);
-    let old =
-        progress.iterations.unwrap_or_default().into_iter().find(|row| row.iteration == iteration);
-    let feedbacks = old.map(|row| row.feedbacks).unwrap_or_else(|| {
+fn row(seen: &mut Snapshot, iteration: u32, status: &str) -> IterationRow {
+    let counts = Counts::of(progress(seen));
+    let old = progress(seen).iterations.iter().find(|row| row.iteration == iteration);
+    let feedbacks = old.map(|row| row.feedbacks.clone()).unwrap_or_else(|| {
         let stamps: Vec<&str> = seen
             .files
             .keys()
@@ -302,13 +265,8 @@ fn row(text: &str, seen: &Snapshot, iteration: u32, status: &str) -> IterationRo
             .collect();
         if stamps.is_empty() { "N/A".to_owned() } else { stamps.join(", ") }
     });
-    IterationRow {
-        iteration,
-        status: status.to_owned(),
-        tasks: format!("{}/{}", counts.completed, counts.total),
-        feedbacks,
-        line: 0,
-    }
+    let tasks = format!("{}/{}", counts.completed, counts.total);
+    IterationRow { iteration, status: status.to_owned(), tasks, feedbacks }
 }
 
 #[cfg(test)]
@@ -343,7 +301,7 @@ mod tests {
         session.file("metadata.yaml", "version: 1\ntasks: {total: 0}\n");
         let told =
             apply(&session.seen, &[mark("task-1", TaskMark::Done)], now().into()).unwrap_err();
-        assert!(told.starts_with("could not change `metadata.yaml`, line "), "{told}");
+        assert!(told.starts_with("could not change the orchestration before"), "{told}");
     }
 
     #[test]
@@ -381,9 +339,9 @@ mod tests {
         session.edit("progress.md", "| 1 | Planning | 0/0 | N/A |\n", "");
         let begin = RouterWrite::Begin { iteration: 2, feedbacks: vec!["a".into(), "b".into()] };
         let after = apply(&session.seen, &[begin], now().into()).unwrap();
-        let progress = Progress::parse(after.text(OrchestrationFile::Progress).unwrap());
+        let progress = after.record.progress.as_ref().unwrap();
         assert_eq!(progress.planning(2).count(), 4);
-        let rows = progress.iterations.unwrap();
+        let rows = &progress.iterations;
         assert_eq!((rows[0].iteration, rows[0].status.as_str()), (1, "Complete"));
         assert_eq!((rows[0].tasks.as_str(), rows[0].feedbacks.as_str()), ("0/1", "N/A"));
         assert_eq!(rows[1].feedbacks, "a, b");

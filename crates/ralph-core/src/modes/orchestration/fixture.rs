@@ -1,9 +1,8 @@
 //! Orchestrations for tests, laid out as a planner would.
 
-use super::files::OrchestrationFile;
 use super::id::OrchestrationId;
-use super::metadata::{IterationMetadata, OrchestrationMetadata};
-use super::progress::{self, Progress, ProgressSection, TaskMark};
+use super::metadata::{Counts, IterationMetadata, OrchestrationMetadata};
+use super::progress::{Progress, ProgressSection, TaskMark};
 use super::snapshot::Snapshot;
 use super::state::State;
 use jiff::Timestamp;
@@ -63,14 +62,13 @@ impl SampleOrchestration {
     pub(super) fn initialized() -> SampleOrchestration {
         let mut session = SampleOrchestration::empty();
         session.file("plan.md", "Goal: a door\n");
-        let text = progress::new(&super::change::PLANNING);
+        let text = Progress::first(&super::change::PLANNING).render();
         session.file("progress.md", &text.replace("[ ] plan-init", "[x] plan-init"));
-        let id = session.seen.id.clone();
-        session.file(
-            "metadata.yaml",
-            &OrchestrationMetadata::first(&id, State::Planning, 1, now().into()),
-        );
-        session.file("iterations/1/metadata.yaml", &IterationMetadata::first(1, now().into()));
+        let metadata = OrchestrationMetadata::first(State::Planning, 1, now().into());
+        session.file("metadata.yaml", &metadata.render(&session.seen.id, Counts::default()));
+        let started_at = metadata.created_at;
+        let iteration = IterationMetadata { started_at, ..IterationMetadata::default() };
+        session.file("iterations/1/metadata.yaml", &iteration.render(1));
         session
     }
 
@@ -84,11 +82,8 @@ impl SampleOrchestration {
             session.file(&format!("tasks/{id}.md"), &task(id, depends_on));
         }
         let ids: Vec<&str> = tasks.iter().map(|(id, _)| *id).collect();
-        let text = session.text("progress.md").to_owned();
-        session.file(
-            "progress.md",
-            &progress::add_section(&text, ProgressSection::Implementation, 1, &ids),
-        );
+        session.progress().add(ProgressSection::Implementation, 1, &ids);
+        session.render();
         session.state(State::Batching);
         session
     }
@@ -99,6 +94,28 @@ impl SampleOrchestration {
 
     pub(super) fn file(&mut self, path: &str, text: &str) {
         self.seen.files.insert(path.to_owned(), Some(text.to_owned()));
+        if path == "progress.md" || path.ends_with("metadata.yaml") {
+            self.seen.read_status(None);
+        }
+    }
+
+    pub(super) fn remove(&mut self, path: &str) {
+        self.seen.files.remove(path).unwrap();
+        self.seen.read_status(None);
+    }
+
+    pub(super) fn progress(&mut self) -> &mut Progress {
+        self.seen.record.progress.as_mut().unwrap()
+    }
+
+    pub(super) fn metadata(&mut self) -> &mut OrchestrationMetadata {
+        self.seen.record.metadata.as_mut().unwrap()
+    }
+
+    /// Writes the files as an agent would who set what the record says.
+    pub(super) fn render(&mut self) {
+        let nothing = Snapshot::new(self.seen.id.clone(), "");
+        self.seen.render_status(&nothing);
     }
 
     #[track_caller]
@@ -110,9 +127,8 @@ impl SampleOrchestration {
     }
 
     pub(super) fn state(&mut self, state: State) {
-        let text = self.text("metadata.yaml").to_owned();
-        let text = super::yaml::set(&text, &["orchestrator", "state"], state.word()).unwrap();
-        self.file("metadata.yaml", &text);
+        self.metadata().state = Some(state);
+        self.render();
     }
 
     /// Sets a task's mark and keeps its note.
@@ -126,17 +142,22 @@ impl SampleOrchestration {
 
     /// Sets a task's mark and note; for a planning task, in its latest section.
     pub(super) fn noted(&mut self, id: &str, mark: &str, note: Option<&str>) {
-        let text = self.text("progress.md").to_owned();
-        let progress = Progress::parse(&text);
-        let planning =
-            || (1..=9).rev().find_map(|at| progress.planning(at).find(|entry| entry.id == id));
-        let entry = progress.task(id).or_else(planning).unwrap();
-        let text = progress::mark(&text, entry, TaskMark::of(mark).unwrap(), note).unwrap();
-        self.file("progress.md", &text);
+        let status = TaskMark::of(mark).unwrap();
+        let progress = self.progress();
+        match progress.task_mut(id) {
+            Some(entry) => entry.set(status, note),
+            None => {
+                let place = |number: u32| {
+                    Some((number, progress.planning(number).position(|entry| entry.id == id)?))
+                };
+                let (number, at) = (1..=9).rev().find_map(place).unwrap();
+                progress.planning_mut(number, at).unwrap().set(status, note);
+            }
+        }
+        self.render();
     }
 
     pub(super) fn status(&self, id: &str) -> TaskMark {
-        let text = self.seen.text(OrchestrationFile::Progress).unwrap();
-        Progress::parse(text).task(id).unwrap().status
+        self.seen.record.progress.as_ref().unwrap().task(id).unwrap().status
     }
 }

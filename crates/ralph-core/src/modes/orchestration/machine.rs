@@ -159,7 +159,7 @@ fn told(act: &Act, state: State, seen: &Snapshot) -> Vec<String> {
 /// The current wave, in the states that execute or review one.
 fn wave(picture: &Picture, state: State) -> Option<u32> {
     let has_one = matches!(state, State::ExecutingBatch | State::ReviewingBatch);
-    picture.metadata.filter(|_| has_one).and_then(|metadata| metadata.wave)
+    picture.metadata.as_ref().filter(|_| has_one).and_then(|metadata| metadata.wave)
 }
 
 fn turn(view: &View<'_>, state: State, found: &[OrchestrationFinding]) -> MachineTurn {

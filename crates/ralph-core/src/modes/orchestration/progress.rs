@@ -1,39 +1,49 @@
-//! `progress.md`: the only place with the status of each task.
+//! `progress.md`: the status of each task, as it is read and rendered.
 //!
-//! Users and agents edit it by hand, so it is read and changed line by line: prose, order, comments
-//! and line endings outside the changed entry are kept.
+//! Ralph renders the document from its record. Agents and users may edit it: reading accepts whatever
+//! stands around the entries, and reports the lines that it cannot read.
 
-mod doubled;
-mod edit;
-mod join;
 mod lines;
-mod repair;
-mod status;
-
-pub use edit::{NotThere, add_section, mark, new, set_row, start};
-pub use repair::{Repaired, repair};
-pub use status::TaskMark;
 
 use lines::LineKind;
+use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
+use std::fmt::{self, Write};
 
-/// A parsed progress document.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// What is known of each task, by iteration.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Progress {
-    /// True if the document has the header `# Progress`.
-    pub has_header: bool,
-    /// The statuses that the legend names; `None` without a legend.
-    pub legend: Option<Vec<TaskMark>>,
-    /// The sections of planning and of implementation, in order.
+    /// The sections of planning and of implementation, in order; one for each part of an iteration.
     pub sections: Vec<Section>,
-    /// The table of iterations; `None` if it is missing.
-    pub iterations: Option<Vec<IterationRow>>,
-    /// The lines that could not be read.
+    /// The table of iterations.
+    pub iterations: Vec<IterationRow>,
+}
+
+/// A document as it was read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReadProgress {
+    pub progress: Progress,
+    /// The lines that could not be read, and what the document lacks.
     pub damage: Vec<Damage>,
+    entries: Vec<ReadEntry>,
+}
+
+/// An entry, and where it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ReadEntry {
+    entry: TaskEntry,
+    part: ProgressSection,
+    iteration: u32,
+    line: usize,
+    /// The line of its section's heading.
+    heading: usize,
+    /// True if another entry contradicts it.
+    is_doubtful: bool,
 }
 
 /// The subject of a section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ProgressSection {
     /// `## Planning Progress (Iteration N)`.
     Planning,
@@ -51,27 +61,24 @@ impl ProgressSection {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {
     pub part: ProgressSection,
     pub iteration: u32,
-    /// The line of the heading, counted from 1.
-    pub line: usize,
     pub entries: Vec<TaskEntry>,
 }
 
 /// `- [/] task-1 (Attempt 1, Iteration 1, started: 2026-01-31T12:00:00Z)`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskEntry {
     pub id: String,
     pub status: TaskMark,
     /// The text after the id.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// The line, counted from 1.
-    pub line: usize,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IterationRow {
     pub iteration: u32,
     pub status: String,
@@ -79,75 +86,236 @@ pub struct IterationRow {
     pub tasks: String,
     /// The feedback that the iteration answers, or `N/A`.
     pub feedbacks: String,
-    /// The line, counted from 1.
-    pub line: usize,
 }
 
-/// A line that could not be read.
+/// A line that could not be read, or something that is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
-    /// The line, counted from 1.
+    /// The line, counted from 1; 0 for what is missing.
     pub line: usize,
     /// What is wrong, and what to write instead.
     pub what: String,
-    /// False in the legend and in the table of iterations, on which nothing depends.
+    /// False in the table of iterations, on which nothing depends.
     pub matters: bool,
 }
 
-impl Progress {
-    /// Reads a document. Reading never fails; problems are in [`Progress::damage`].
-    pub fn parse(text: &str) -> Progress {
-        let mut progress = Progress::default();
-        let lines = lines::read(text);
-        progress.damage.extend(doubled::elsewhere(&lines));
-        for (number, kind) in lines {
-            progress.take(number, kind);
+/// The planning tasks that a section may contain several times, once for each question cycle.
+const IN_CYCLES: [&str; 2] = ["plan-brainstorm", "plan-research"];
+
+impl ReadProgress {
+    /// Reads a document. Reading never fails.
+    pub fn parse(text: &str) -> ReadProgress {
+        let mut read = ReadProgress::default();
+        let (mut has_header, mut legend) = (false, None::<Vec<TaskMark>>);
+        let mut section = None;
+        for (line, kind) in lines::read(text) {
+            match kind {
+                LineKind::Header => has_header = true,
+                LineKind::LegendHeading => legend = Some(legend.unwrap_or_default()),
+                LineKind::Legend(status) => legend.get_or_insert_default().push(status),
+                LineKind::SectionHeading { part, iteration } => {
+                    read.progress.section_mut(part, iteration);
+                    section = Some((part, iteration, line));
+                }
+                LineKind::Entry(entry) => {
+                    if let Some((part, iteration, heading)) = section {
+                        let is_doubtful = false;
+                        let found =
+                            ReadEntry { entry, part, iteration, line, heading, is_doubtful };
+                        read.take(found);
+                    }
+                }
+                LineKind::Row(row) => read.progress.set_row(row),
+                LineKind::Damaged(what) => read.damage.push(Damage { line, what, matters: true }),
+                LineKind::DamagedRow(what) => {
+                    read.damage.push(Damage { line, what, matters: false });
+                }
+                LineKind::TableHead | LineKind::Other => {}
+            }
         }
-        progress.damage.extend(doubled::in_sections(&progress.sections));
-        progress.damage.sort_by_key(|damage| damage.line);
+        let named = legend.as_deref().unwrap_or_default();
+        let unnamed = TaskMark::ALL.into_iter().filter(|status| !named.contains(status));
+        let unnamed: Vec<String> = unnamed.map(|status| format!("`{status}`")).collect();
+        let mut missing = |what: String| read.damage.push(Damage { line: 0, what, matters: true });
+        if !has_header {
+            missing("the header `# Progress` is missing".to_owned());
+        }
+        match (&legend, unnamed.is_empty()) {
+            (None, _) => missing("the section `## Legend` is missing".to_owned()),
+            (Some(_), false) => missing(format!("the legend does not name {}", unnamed.join(", "))),
+            (Some(_), true) => {}
+        }
+        read.damage.sort_by_key(|damage| damage.line);
+        read
+    }
+
+    /// Takes an entry, unless an earlier one says the same. Of two that contradict each other the first
+    /// stays, and both are in doubt.
+    fn take(&mut self, mut found: ReadEntry) {
+        let same: Vec<&mut ReadEntry> =
+            self.entries.iter_mut().filter(|other| other.is_about(&found)).collect();
+        if same.iter().any(|other| other.entry == found.entry) {
+            return;
+        }
+        if let Some(line) = same.first().map(|other| other.line) {
+            let what = format!("line {line} has {} too; delete one of them", found.entry.id);
+            same.into_iter().for_each(|other| other.is_doubtful = true);
+            self.damage.push(Damage { line: found.line, what, matters: true });
+            found.is_doubtful = true;
+        } else {
+            let section = self.progress.section_mut(found.part, found.iteration);
+            section.entries.push(found.entry.clone());
+        }
+        self.entries.push(found);
+    }
+
+    /// The document's tasks, completed by what is kept: an entry that is missing or in doubt is as it is
+    /// kept, and so is the table of iterations. Returns the ids of the entries that were missing.
+    pub fn completed_by(mut self, kept: &Progress) -> (Progress, Vec<String>) {
+        let mut restored = Vec::new();
+        for old in &kept.sections {
+            let of_section =
+                |read: &&ReadEntry| (read.part, read.iteration) == (old.part, old.iteration);
+            let doubtful: HashSet<&str> = self
+                .entries
+                .iter()
+                .filter(|read| read.is_doubtful)
+                .filter(of_section)
+                .map(|read| read.entry.id.as_str())
+                .collect();
+            let section = self.progress.section_mut(old.part, old.iteration);
+            for (at, entry) in old.entries.iter().enumerate() {
+                match section.place(old, at) {
+                    Some(place) if doubtful.contains(entry.id.as_str()) => {
+                        section.entries[place] = entry.clone();
+                    }
+                    Some(_) => {}
+                    None => {
+                        let before = at.checked_sub(1).and_then(|at| section.place(old, at));
+                        let place = before.map_or(0, |before| before + 1);
+                        section.entries.insert(place, entry.clone());
+                        restored.push(entry.id.clone());
+                    }
+                }
+            }
+        }
+        self.progress.iterations.clone_from(&kept.iterations);
+        (self.progress, restored)
+    }
+}
+
+impl ReadEntry {
+    /// True if both give the status of the same thing.
+    fn is_about(&self, other: &ReadEntry) -> bool {
+        let subject = |read: &ReadEntry| (read.part, read.iteration, read.entry.id.clone());
+        let is_same = || match (self.entry.cycle(), other.entry.cycle()) {
+            _ if self.part == ProgressSection::Implementation => true,
+            (Some(one), Some(other)) => one == other,
+            // In one section, the next entry without a cycle is the next cycle.
+            _ => self.heading != other.heading || !IN_CYCLES.contains(&self.entry.id.as_str()),
+        };
+        subject(self) == subject(other) && is_same()
+    }
+}
+
+impl Section {
+    /// Where an entry of another section of the same subject stands in this one.
+    fn place(&self, other: &Section, at: usize) -> Option<usize> {
+        let identity = |section: &Section, at: usize| {
+            let entries: Vec<&TaskEntry> = section.entries.iter().collect();
+            let is_planning = section.part == ProgressSection::Planning;
+            (entries[at].id.clone(), is_planning.then(|| cycle(&entries, at)))
+        };
+        let wanted = identity(other, at);
+        (0..self.entries.len())
+            .find(|at| self.entries[*at].id == wanted.0 && identity(self, *at) == wanted)
+    }
+}
+
+impl Progress {
+    /// A new document, with the planning tasks of the first iteration.
+    pub fn first(planning: &[&str]) -> Progress {
+        let mut progress = Progress::default();
+        progress.start(1, planning, "Planning", "N/A");
         progress
     }
 
-    fn take(&mut self, line: usize, kind: LineKind) {
-        match kind {
-            LineKind::Header => self.has_header = true,
-            LineKind::LegendHeading => {
-                self.legend.get_or_insert_default();
+    /// Begins an iteration: its planning tasks, a section for its tasks, and its row.
+    pub fn start(&mut self, iteration: u32, planning: &[&str], status: &str, feedbacks: &str) {
+        self.add(ProgressSection::Planning, iteration, planning);
+        self.add(ProgressSection::Implementation, iteration, &[]);
+        self.set_row(IterationRow {
+            iteration,
+            status: status.to_owned(),
+            tasks: "0/0".to_owned(),
+            feedbacks: feedbacks.to_owned(),
+        });
+    }
+
+    /// Adds open entries at the end of a section, those that it does not have yet.
+    pub fn add(&mut self, part: ProgressSection, iteration: u32, ids: &[&str]) {
+        let section = self.section_mut(part, iteration);
+        for id in ids {
+            if section.entries.iter().all(|entry| entry.id != *id) {
+                let (id, note) = ((*id).to_owned(), String::new());
+                section.entries.push(TaskEntry { id, status: TaskMark::Open, note });
             }
-            LineKind::Legend(status) => self.legend.get_or_insert_default().push(status),
-            LineKind::IterationsHeading => {
-                self.iterations.get_or_insert_default();
-            }
-            LineKind::SectionHeading { part, iteration } => {
-                self.sections.push(Section { part, iteration, line, entries: Vec::new() });
-            }
-            LineKind::Entry { id, status, note } => {
-                if let Some(section) = self.sections.last_mut() {
-                    section.entries.push(TaskEntry { id, status, note, line });
-                }
-            }
-            LineKind::Row { iteration, status, tasks, feedbacks } => self
-                .iterations
-                .get_or_insert_default()
-                .push(IterationRow { iteration, status, tasks, feedbacks, line }),
-            LineKind::Damaged(what) => self.damage.push(Damage { line, what, matters: true }),
-            LineKind::DamagedRow(what) => self.damage.push(Damage { line, what, matters: false }),
-            LineKind::TableHead | LineKind::Other => {}
         }
     }
 
-    /// The section of an iteration; the first one if there are several.
+    /// Sets the row of an iteration.
+    pub fn set_row(&mut self, row: IterationRow) {
+        match self.iterations.iter_mut().find(|old| old.iteration == row.iteration) {
+            Some(old) => *old = row,
+            None => self.iterations.push(row),
+        }
+        self.iterations.sort_by_key(|row| row.iteration);
+    }
+
+    /// The document.
+    pub fn render(&self) -> String {
+        let mut text = "# Progress\n\n## Legend\n".to_owned();
+        // Writing to a string cannot fail.
+        for status in TaskMark::ALL {
+            let _ = writeln!(text, "- `{status}` {}", status.words());
+        }
+        for Section { part, iteration, entries } in &self.sections {
+            let _ = writeln!(text, "\n## {} (Iteration {iteration})", part.heading());
+            for TaskEntry { id, status, note } in entries {
+                let gap = if note.is_empty() || note.starts_with(':') { "" } else { " " };
+                let _ = writeln!(text, "- {status} {id}{gap}{note}");
+            }
+        }
+        text.push_str("\n## Iterations\n| Iteration | Status | Tasks | Feedbacks |\n");
+        text.push_str("|-----------|--------|-------|-----------|\n");
+        for IterationRow { iteration, status, tasks, feedbacks } in &self.iterations {
+            let _ = writeln!(text, "| {iteration} | {status} | {tasks} | {feedbacks} |");
+        }
+        text
+    }
+
+    fn section_mut(&mut self, part: ProgressSection, iteration: u32) -> &mut Section {
+        let is_it = |section: &Section| (section.part, section.iteration) == (part, iteration);
+        let at = self.sections.iter().position(is_it).unwrap_or_else(|| {
+            self.sections.push(Section { part, iteration, entries: Vec::new() });
+            self.sections.len() - 1
+        });
+        &mut self.sections[at]
+    }
+
+    /// The section of an iteration.
     pub fn section(&self, part: ProgressSection, iteration: u32) -> Option<&Section> {
         self.sections.iter().find(|section| section.part == part && section.iteration == iteration)
     }
 
     pub fn planning(&self, iteration: u32) -> impl Iterator<Item = &TaskEntry> {
-        self.sections
-            .iter()
-            .filter(move |section| {
-                section.part == ProgressSection::Planning && section.iteration == iteration
-            })
-            .flat_map(|section| &section.entries)
+        let section = self.section(ProgressSection::Planning, iteration);
+        section.into_iter().flat_map(|section| &section.entries)
+    }
+
+    /// The planning task at this place of its section.
+    pub fn planning_mut(&mut self, iteration: u32, at: usize) -> Option<&mut TaskEntry> {
+        self.section_mut(ProgressSection::Planning, iteration).entries.get_mut(at)
     }
 
     /// The entries of all tasks, each task once, in the order of the document.
@@ -155,30 +323,44 @@ impl Progress {
     /// If a task is in the sections of several iterations, the latest entry counts. An entry marked
     /// as done overrides later ones: a finished task stays done.
     pub fn tasks(&self) -> Vec<&TaskEntry> {
-        let mut tasks: Vec<(u32, &TaskEntry)> = Vec::new();
-        let mut places: HashMap<&str, usize> = HashMap::new();
-        for section in
-            self.sections.iter().filter(|section| section.part == ProgressSection::Implementation)
-        {
-            for entry in &section.entries {
-                let Some(place) = places.get(entry.id.as_str()) else {
-                    places.insert(&entry.id, tasks.len());
-                    tasks.push((section.iteration, entry));
+        self.places().into_iter().map(|(section, at)| &self.sections[section].entries[at]).collect()
+    }
+
+    /// Where the entries of all tasks are: the section, and the place in it.
+    fn places(&self) -> Vec<(usize, usize)> {
+        let mut places: Vec<(usize, usize)> = Vec::new();
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        for (number, section) in self.sections.iter().enumerate() {
+            if section.part != ProgressSection::Implementation {
+                continue;
+            }
+            for (at, entry) in section.entries.iter().enumerate() {
+                let Some(place) = known.get(entry.id.as_str()) else {
+                    known.insert(&entry.id, places.len());
+                    places.push((number, at));
                     continue;
                 };
-                let (iteration, other) = &mut tasks[*place];
-                let is_later = section.iteration > *iteration || entry.status == TaskMark::Done;
-                if other.status != TaskMark::Done && is_later {
-                    (*iteration, *other) = (section.iteration, entry);
+                let other = &self.sections[places[*place].0];
+                let is_done = other.entries[places[*place].1].status == TaskMark::Done;
+                let is_later = section.iteration > other.iteration;
+                if !is_done && (is_later || entry.status == TaskMark::Done) {
+                    places[*place] = (number, at);
                 }
             }
         }
-        tasks.into_iter().map(|(_, entry)| entry).collect()
+        places
     }
 
     /// The entry of a task that counts.
     pub fn task(&self, id: &str) -> Option<&TaskEntry> {
         self.tasks().into_iter().find(|entry| entry.id == id)
+    }
+
+    /// The same, to be changed.
+    pub fn task_mut(&mut self, id: &str) -> Option<&mut TaskEntry> {
+        let is_its = |(section, at): &(usize, usize)| self.sections[*section].entries[*at].id == id;
+        let (section, at) = self.places().into_iter().find(is_its)?;
+        self.sections[section].entries.get_mut(at)
     }
 
     /// The latest iteration that has a section; 0 if there is none.
@@ -188,6 +370,14 @@ impl Progress {
 }
 
 impl TaskEntry {
+    /// Sets the mark and, if one is given, the text after the id.
+    pub fn set(&mut self, status: TaskMark, note: Option<&str>) {
+        self.status = status;
+        if let Some(note) = note {
+            self.note = if note.is_empty() { String::new() } else { format!("({note})") };
+        }
+    }
+
     /// The value of this name in the note: `started: …`.
     pub fn said(&self, name: &str) -> Option<&str> {
         let inner = self.note.split(['(', ')', ',', ';']).map(str::trim);
@@ -224,6 +414,90 @@ pub fn cycle(entries: &[&TaskEntry], at: usize) -> u32 {
     let before = unnamed.filter(|other| other.cycle().is_none()).count();
     let by_place = || (1..u32::MAX).filter(|cycle| !named.contains(cycle)).nth(before);
     entries[at].cycle().or_else(by_place).unwrap_or(u32::MAX)
+}
+
+/// The status of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskMark {
+    /// `[ ]`: not started.
+    Open,
+    /// `[/]`: in progress.
+    InProgress,
+    /// `[P]`: waiting for a review.
+    ReviewPending,
+    /// `[x]`: done.
+    Done,
+    /// `[F]`: failed.
+    Failed,
+    /// `[C]`: cancelled.
+    Cancelled,
+}
+
+impl TaskMark {
+    /// All statuses, in the order of the legend.
+    pub const ALL: [TaskMark; 6] = [
+        TaskMark::Open,
+        TaskMark::InProgress,
+        TaskMark::ReviewPending,
+        TaskMark::Done,
+        TaskMark::Failed,
+        TaskMark::Cancelled,
+    ];
+
+    /// The mark, with its brackets.
+    pub fn mark(self) -> &'static str {
+        match self {
+            TaskMark::Open => "[ ]",
+            TaskMark::InProgress => "[/]",
+            TaskMark::ReviewPending => "[P]",
+            TaskMark::Done => "[x]",
+            TaskMark::Failed => "[F]",
+            TaskMark::Cancelled => "[C]",
+        }
+    }
+
+    /// The words for the legend.
+    pub fn words(self) -> &'static str {
+        match self {
+            TaskMark::Open => "Not started",
+            TaskMark::InProgress => "In progress",
+            TaskMark::ReviewPending => "Pending review",
+            TaskMark::Done => "Completed",
+            TaskMark::Failed => "Failed",
+            TaskMark::Cancelled => "Cancelled",
+        }
+    }
+
+    /// The status of a mark, with or without its brackets.
+    pub fn of(mark: &str) -> Option<TaskMark> {
+        let inner = mark.strip_prefix('[').and_then(|mark| mark.strip_suffix(']'));
+        let inner = inner.unwrap_or(mark);
+        TaskMark::ALL.into_iter().find(|status| status.mark()[1..2] == *inner)
+    }
+
+    /// The same, also for a mark that is only nearly written as it should be.
+    fn nearly(mark: &str) -> Option<TaskMark> {
+        match mark.trim() {
+            "" => Some(TaskMark::Open),
+            "X" | "✓" | "✔" => Some(TaskMark::Done),
+            "p" => Some(TaskMark::ReviewPending),
+            "f" => Some(TaskMark::Failed),
+            "c" => Some(TaskMark::Cancelled),
+            mark => TaskMark::of(mark),
+        }
+    }
+
+    /// True for done and cancelled tasks, which nothing more happens to.
+    pub fn is_settled(self) -> bool {
+        matches!(self, TaskMark::Done | TaskMark::Cancelled)
+    }
+}
+
+impl fmt::Display for TaskMark {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(self.mark())
+    }
 }
 
 #[cfg(test)]

@@ -1,22 +1,19 @@
-//! What the program repairs in a damaged orchestration, and what it leaves.
+//! What the program repairs of an orchestration of which it keeps nothing, and what it leaves.
 //!
 //! It repairs only what the other files prove. It never guesses an unreadable status. If
 //! `progress.md` is missing entirely, each task gets the status that its last report shows, so that
 //! finished tasks are not done again.
 
-use super::change::planning_of;
+use super::change::{planning_of, rendered};
 use super::files::OrchestrationFile;
-use super::finding::OrchestrationFinding;
-use super::id::OrchestrationId;
+use super::finding::{OrchestrationFinding, Weight};
+use super::local_time::LocalTime;
 use super::machine::resolve;
-use super::metadata::{Counts, OrchestrationMetadata};
-use super::progress::{self, Progress, ProgressSection, TaskMark};
+use super::progress::{Progress, ProgressSection, TaskMark};
 use super::report::ReviewVerdict;
 use super::snapshot::{Picture, Snapshot};
 use super::state::State;
 use super::validate::validate;
-use super::yaml::{self, Yaml};
-use crate::modes::orchestration::local_time::LocalTime;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mended {
@@ -33,12 +30,22 @@ pub fn repair(seen: &Snapshot, now: LocalTime) -> Mended {
     let mut done = Vec::new();
     let picture = Picture::of(seen);
     let (state, iteration) = resolve(&picture);
-    if state != State::Initializing || seen.has(OrchestrationFile::Progress) {
+    let is_begun = state != State::Initializing || seen.has(OrchestrationFile::Progress);
+    if is_begun && !seen.damage.iter().any(is_unreadable) {
+        done.append(&mut after.damage);
         mend_progress(&mut after, &picture, iteration, &mut done);
         mend_metadata(&mut after, iteration, now, &mut done);
+        after = rendered(seen, after, now);
     }
     let left = validate(&after);
     Mended { after, done, left }
+}
+
+/// True for a line whose status only its author knows.
+fn is_unreadable(damage: &OrchestrationFinding) -> bool {
+    damage.weight == Weight::Invalid
+        && damage.line > 0
+        && damage.file == OrchestrationFile::Progress.to_string()
 }
 
 fn mend_progress(
@@ -47,40 +54,39 @@ fn mend_progress(
     iteration: u32,
     done: &mut Vec<OrchestrationFinding>,
 ) {
-    let planning = planning_of(iteration);
-    let text = match after.text(OrchestrationFile::Progress) {
-        Some(text) => {
-            let (text, repaired, _) = progress::repair(text, iteration, planning);
-            done.extend(repaired.into_iter().map(|one| {
-                OrchestrationFinding::new(
-                    OrchestrationFile::Progress,
-                    one.line.unwrap_or_default(),
-                    one.what,
-                )
-            }));
-            text
-        }
-        None => {
-            let what = "it was missing; each task has the status that its last report shows";
-            done.push(OrchestrationFinding::new(OrchestrationFile::Progress, 0, what));
-            from_reports(picture, iteration)
-        }
+    let place = OrchestrationFile::Progress;
+    let Some(progress) = &mut after.record.progress else {
+        let what = "it was missing; each task has the status that its last report shows";
+        done.push(OrchestrationFinding::new(place, 0, what));
+        after.record.progress = Some(from_reports(picture, iteration));
+        return;
     };
-    after.files.insert(OrchestrationFile::Progress.to_string(), Some(text));
+    for (part, ids) in [
+        (ProgressSection::Planning, planning_of(iteration)),
+        (ProgressSection::Implementation, &[][..]),
+    ] {
+        if progress.section(part, iteration).is_none() {
+            progress.add(part, iteration, ids);
+            let what = format!("added the section `{} (Iteration {iteration})`", part.heading());
+            done.push(OrchestrationFinding::new(place, 0, what));
+        }
+    }
 }
 
 /// Tasks exist only after a breakdown, so planning was over.
-fn from_reports(picture: &Picture, iteration: u32) -> String {
-    let mut text = progress::new(planning_of(1));
+fn from_reports(picture: &Picture, iteration: u32) -> Progress {
+    let mut progress = Progress::first(planning_of(1));
     if iteration > 1 {
-        text = progress::start(&text, iteration, planning_of(iteration), "N/A");
+        progress.start(iteration, planning_of(iteration), "Replanning", "N/A");
     }
     let ids: Vec<&str> = picture.tasks.iter().map(|task| task.id.as_str()).collect();
-    text = progress::add_section(&text, ProgressSection::Implementation, iteration, &ids);
+    progress.add(ProgressSection::Implementation, iteration, &ids);
     if !ids.is_empty() {
-        for id in (1..=iteration).flat_map(planning_of) {
-            text = text.replace(&format!("- [ ] {id}\n"), &format!("- [x] {id}\n"));
-        }
+        let planning =
+            |section: &&mut super::progress::Section| section.part == ProgressSection::Planning;
+        let entries =
+            progress.sections.iter_mut().filter(planning).flat_map(|section| &mut section.entries);
+        entries.for_each(|entry| entry.status = TaskMark::Done);
     }
     for id in ids {
         let last = picture.reports_of(id).iter().max_by_key(|report| report.attempt);
@@ -90,86 +96,36 @@ fn from_reports(picture: &Picture, iteration: u32) -> String {
             Some(Some(ReviewVerdict::Qualified)) => TaskMark::Done,
             Some(Some(ReviewVerdict::Failed)) => TaskMark::Failed,
         };
-        let parsed = Progress::parse(&text);
-        let marked = parsed.task(id).map(|entry| progress::mark(&text, entry, status, None));
-        if let Some(Ok(marked)) = marked {
-            text = marked;
+        if let Some(entry) = progress.task_mut(id) {
+            entry.status = status;
         }
     }
-    text
+    progress
 }
 
+/// Sets members that are missing or unreadable, and no others.
 fn mend_metadata(
     after: &mut Snapshot,
     iteration: u32,
     now: LocalTime,
     done: &mut Vec<OrchestrationFinding>,
 ) {
-    let id = after.id.clone();
-    let old = after.text(OrchestrationFile::Metadata).map(str::to_owned);
-    let text = match old.as_deref().map(|text| (text, Yaml::parse(text))) {
-        Some((text, Ok(yaml))) => members(after, text, &yaml, iteration, now, done),
-        other => {
-            // The other files show the state, so resolve it without the unreadable file.
-            after.files.remove(&OrchestrationFile::Metadata.to_string());
-            let (state, iteration) = resolve(&Picture::of(after));
-            let was = if other.is_some() { "it was not YAML" } else { "it was missing" };
-            let what = format!("{was}; rewrote it with the state {state}, iteration {iteration}");
-            done.push(OrchestrationFinding::new(OrchestrationFile::Metadata, 0, what));
-            OrchestrationMetadata::first(&id, state, iteration, now)
-        }
-    };
-    after.files.insert(OrchestrationFile::Metadata.to_string(), Some(text));
-}
-
-/// Sets members that are missing or unreadable, and no others.
-fn members(
-    seen: &Snapshot,
-    text: &str,
-    before: &Yaml,
-    iteration: u32,
-    now: LocalTime,
-    done: &mut Vec<OrchestrationFinding>,
-) -> String {
-    let is_number = |path: &[&str]| before.number(path).is_some();
-    let is_text = |path: &[&str]| before.text(path).is_some();
-    let is_id = |id: &OrchestrationId| before.text(&["session_id"]) == Some(id.as_str());
-    let state = before.text(&["orchestrator", "state"]);
-    let has_state = state.is_none() || state.and_then(State::of).is_some();
-    let counts =
-        Counts::of(&Progress::parse(seen.text(OrchestrationFile::Progress).unwrap_or_default()));
-    let inferred = {
-        let mut without = seen.clone();
-        without.files.remove(&OrchestrationFile::Metadata.to_string());
-        resolve(&Picture::of(&without)).0
-    };
-    let has_iteration = before.number(&["iteration"]).is_some_and(|number| number > 0);
-    let wanted: [(&[&str], bool, String); 10] = [
-        (&["version"], is_number(&["version"]), "1".to_owned()),
-        (&["session_id"], is_id(&seen.id), seen.id.to_string()),
-        (&["created_at"], is_text(&["created_at"]), format!("{now}")),
-        (&["updated_at"], is_text(&["updated_at"]), format!("{now}")),
-        (&["iteration"], has_iteration, iteration.to_string()),
-        (&["orchestrator", "state"], has_state, inferred.word().to_owned()),
-        (&["tasks", "total"], is_number(&["tasks", "total"]), counts.total.to_string()),
-        (&["tasks", "completed"], is_number(&["tasks", "completed"]), counts.completed.to_string()),
-        (&["tasks", "failed"], is_number(&["tasks", "failed"]), counts.failed.to_string()),
-        (&["tasks", "pending"], is_number(&["tasks", "pending"]), counts.pending.to_string()),
-    ];
-    let mut text = text.to_owned();
-    for (path, _, value) in wanted.iter().filter(|(_, holds, _)| !holds) {
-        // A member that cannot be set remains a problem.
-        if let Ok(changed) = yaml::set(&text, path, value) {
-            let what = format!("`{}` became `{value}`", path.join("."));
-            done.push(OrchestrationFinding::new(
-                OrchestrationFile::Metadata,
-                before.line(path).unwrap_or_default(),
-                what,
-            ));
-            text = changed;
-        }
+    // The other files show the state, so resolve it without the unreadable file.
+    let found = after.record.metadata.take();
+    let (state, _) = resolve(&Picture::of(after));
+    if found.is_none() {
+        let what =
+            format!("it was missing; rewrote it with the state {state}, iteration {iteration}");
+        done.push(OrchestrationFinding::new(OrchestrationFile::Metadata, 0, what));
     }
-    text
+    let mut metadata = found.unwrap_or_default();
+    let now = now.to_string();
+    metadata.version.get_or_insert(1);
+    metadata.created_at.get_or_insert_with(|| now.clone());
+    metadata.updated_at.get_or_insert(now);
+    metadata.iteration.get_or_insert(iteration);
+    metadata.state.get_or_insert(state);
+    after.record.metadata = Some(metadata);
 }
 
 #[cfg(test)]
@@ -201,24 +157,33 @@ mod tests {
     fn what_is_plain_is_put_right_and_a_status_is_not_guessed() {
         let mut session = SampleOrchestration::planned(TASKS);
         session.edit("progress.md", "- [ ] task-1", "- [X] task-1");
-        session.edit("progress.md", "- [ ] task-2", "- [?] task-2");
-        session.edit("metadata.yaml", "version: 1\n", "mine: yes # kept\n");
+        session.edit("progress.md", "- `[P]` Pending review\n", "");
+        session.edit("progress.md", "## Planning Progress (Iteration 1)", "## Earlier");
+        session.edit("metadata.yaml", "version: 1\n", "");
         session.edit("metadata.yaml", "BATCHING", "BATCH");
         let mended = repair(&session.seen, now().into());
+        let states = State::ALL.map(State::word).join(", ");
         assert_eq!(
             told(&mended.done),
             [
-                "progress.md:18: `- [X] task-1` became `- [x] task-1`",
-                "metadata.yaml: `version` became `1`",
-                "metadata.yaml:8: `orchestrator.state` became `BATCHING`",
+                "progress.md: the legend does not name `[P]`",
+                "metadata.yaml: `version` is missing",
+                &format!("metadata.yaml:7: `BATCH` is not a state; write one of {states}"),
+                "progress.md: added the section `Planning Progress (Iteration 1)`",
             ]
         );
+        assert_eq!(mended.left, []);
+        let progress = mended.after.text(OrchestrationFile::Progress).unwrap();
+        assert!(progress.contains("- [x] task-1\n") && progress.contains("- [ ] plan-init\n"));
+        let metadata = mended.after.text(OrchestrationFile::Metadata).unwrap();
         assert!(
-            is_invalid(&mended.left) && told(&mended.left)[0].starts_with("progress.md:19: `[?]`")
+            metadata.contains("state: PLANNING\n") || metadata.contains("state: INITIALIZING\n")
         );
-        assert!(
-            mended.after.text(OrchestrationFile::Metadata).unwrap().contains("mine: yes # kept\n")
-        );
+        session.edit("progress.md", "- [ ] task-2", "- [?] task-2");
+        let mended = repair(&session.seen, now().into());
+        assert_eq!((&mended.after, mended.done), (&session.seen, vec![]));
+        let left = told(&mended.left);
+        assert!(left.iter().any(|one| one.contains("`[?]` is not a status")), "{left:?}");
     }
 
     #[test]
@@ -227,14 +192,8 @@ mod tests {
         let before = session.text("progress.md").to_owned();
         let text = format!("{before}\n## Planning Progress (Iteration 1)\n- [x] plan-init\n");
         session.file("progress.md", &text);
-        assert!(is_invalid(&validate(&session.seen)));
-        let mended = repair(&session.seen, now().into());
-        assert_eq!(mended.left, []);
-        assert_eq!(
-            mended.after.text(OrchestrationFile::Progress).map(str::trim_end),
-            Some(before.trim_end())
-        );
-        assert_eq!(repair(&mended.after, now().into()).done, [], "again");
+        assert_eq!(validate(&session.seen), []);
+        assert_eq!(session.progress().render(), before);
     }
 
     #[test]
@@ -244,17 +203,16 @@ mod tests {
         session.file("reports/task-1-report-r2.md", &report("task-1", 1, Some("Qualified")));
         session.file("reports/task-2-report.md", &report("task-2", 1, Some("Failed")));
         session.file("reports/task-3-report.md", &report("task-3", 1, None));
-        session.seen.files.remove("progress.md");
+        session.remove("progress.md");
         session.file("metadata.yaml", "tasks: [\n");
         let mended = repair(&session.seen, now().into());
         assert!(!is_invalid(&mended.left), "{:?}", mended.left);
-        let progress = Progress::parse(mended.after.text(OrchestrationFile::Progress).unwrap());
+        let progress = mended.after.record.progress.as_ref().unwrap();
         let statuses: Vec<&str> =
             progress.tasks().iter().map(|entry| entry.status.mark()).collect();
         assert_eq!(statuses, ["[x]", "[F]", "[P]", "[ ]"]);
-        assert_eq!(
-            told(&mended.done)[1],
-            "metadata.yaml: it was not YAML; rewrote it with the state REVIEWING_BATCH, iteration 1"
-        );
+        assert!(told(&mended.done)[0].starts_with("metadata.yaml:2: this is not YAML"));
+        let metadata = mended.after.text(OrchestrationFile::Metadata).unwrap();
+        assert!(metadata.contains("state: REVIEWING_BATCH\n"), "{metadata}");
     }
 }

@@ -132,9 +132,13 @@ fn report(
 ///
 /// # Errors
 /// The first entry that it may not change, and what is allowed instead.
-pub fn may_mark(mode: Mode, task: &str, before: &str, after: &str) -> Result<(), RuleRefusal> {
-    let (before, after) = (Progress::parse(before), Progress::parse(after));
-    planning_is_own(mode, &before, &after)?;
+pub fn may_mark(
+    mode: Mode,
+    task: &str,
+    before: &Progress,
+    after: &Progress,
+) -> Result<(), RuleRefusal> {
+    planning_is_own(mode, before, after)?;
     for old in before.tasks() {
         let id = &old.id;
         let new = after.task(id).map(|entry| entry.status);
@@ -265,6 +269,7 @@ pub fn may_call(given: &[Invocation], kind: &str, prompt: &str) -> Result<usize,
 
 #[cfg(test)]
 mod tests {
+    use super::super::progress::ReadProgress;
     use super::*;
 
     fn agent(mode: Mode, task: &str) -> Writer<'_> {
@@ -366,6 +371,10 @@ mod tests {
         check(agent(Mode::SessionReview, ""), "reports/a-report-r2.md", target, Some("review.md"));
     }
 
+    fn read(text: &str) -> Progress {
+        ReadProgress::parse(text).progress
+    }
+
     const BEFORE: &str =
         "## Implementation Progress (Iteration 1)\n- [x] a\n- [ ] b\n- [P] c\n- [F] d\n";
 
@@ -373,7 +382,7 @@ mod tests {
     fn check_mark(mode: Mode, task: &str, old: &str, new: &str, refused: Option<&str>) {
         let after = BEFORE.replace(old, new);
         assert!(after != BEFORE);
-        match (may_mark(mode, task, BEFORE, &after), refused) {
+        match (may_mark(mode, task, &read(BEFORE), &read(&after)), refused) {
             (Ok(()), None) => {}
             (Err(RuleRefusal(told)), Some(words)) => assert!(told.contains(words), "{told}"),
             (other, _) => panic!("{mode} {new}: {other:?}"),
@@ -426,17 +435,18 @@ mod tests {
             (Mode::TaskReview, None),
         ] {
             for id in ["plan-brainstorm", "plan-research", "plan-breakdown"] {
-                let result = may_mark(mode, "a", before, &marked(id));
+                let result = may_mark(mode, "a", &read(before), &read(&marked(id)));
                 assert_eq!(result.is_ok(), own == Some(id), "{mode} {id}: {result:?}");
             }
         }
         let more =
             before.replace("- [ ] plan-breakdown", "- [ ] plan-research\n- [ ] plan-breakdown");
-        assert_eq!(may_mark(Mode::Brainstorm, "", before, &more), Ok(()));
+        assert_eq!(may_mark(Mode::Brainstorm, "", &read(before), &read(&more)), Ok(()));
         let without = before.replace("- [ ] plan-breakdown\n", "");
-        let RuleRefusal(told) = may_mark(Mode::Execute, "a", before, &without).unwrap_err();
+        let RuleRefusal(told) =
+            may_mark(Mode::Execute, "a", &read(before), &read(&without)).unwrap_err();
         assert!(told.contains("marks none of the planning tasks"), "{told}");
-        assert_eq!(may_mark(Mode::RepairState, "", before, &without), Ok(()));
+        assert_eq!(may_mark(Mode::RepairState, "", &read(before), &read(&without)), Ok(()));
     }
 
     #[test]

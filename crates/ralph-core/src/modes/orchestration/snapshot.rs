@@ -11,6 +11,7 @@ use super::id::OrchestrationId;
 use super::invocation::Running;
 use super::metadata::{IterationMetadata, OrchestrationMetadata};
 use super::progress::Progress;
+use super::record::Record;
 use super::recovery::Tries;
 use super::report::{self, TaskReport};
 use super::signal::UnheardSignal;
@@ -24,6 +25,10 @@ pub struct Snapshot {
     pub id: OrchestrationId,
     /// Every file by its path relative to the folder, with its text if it was read.
     pub files: BTreeMap<String, Option<String>>,
+    /// The status of the orchestration and its tasks, from which some of the files are rendered.
+    pub record: Record,
+    /// What could not be read of these files. If anything is kept, they are rendered anew.
+    pub damage: Vec<OrchestrationFinding>,
     /// The text of `<SESSION_ID>.instructions.md`, if the file exists.
     pub instructions: Option<String>,
     pub request: String,
@@ -40,6 +45,8 @@ impl Snapshot {
         Snapshot {
             id,
             files: BTreeMap::new(),
+            record: Record::default(),
+            damage: Vec::new(),
             instructions: None,
             request: request.to_owned(),
             running: None,
@@ -55,9 +62,7 @@ impl Snapshot {
 
     /// The orchestration's status; `None` if the metadata do not contain it.
     pub fn standing(&self) -> Option<MetadataStatus> {
-        let (metadata, _) =
-            OrchestrationMetadata::parse(self.text(OrchestrationFile::Metadata)?, &self.id);
-        metadata.standing
+        self.record.metadata.as_ref()?.standing
     }
 
     pub fn has(&self, place: OrchestrationFile<'_>) -> bool {
@@ -93,16 +98,12 @@ impl Picture {
         let mut findings = Vec::new();
         let (rails, found) = Guardrails::parse(seen.instructions.as_deref().unwrap_or_default());
         findings.extend(found);
-        let metadata = seen.text(OrchestrationFile::Metadata).map(|text| {
-            let (metadata, found) = OrchestrationMetadata::parse(text, &seen.id);
-            findings.extend(found);
-            metadata
-        });
+        findings.extend(seen.damage.iter().cloned());
         let mut picture = Picture {
             path: files::folder(&seen.id),
             rails,
-            progress: seen.text(OrchestrationFile::Progress).map(Progress::parse),
-            metadata,
+            progress: seen.record.progress.clone(),
+            metadata: seen.record.metadata.clone(),
             tasks: Vec::new(),
             reports: BTreeMap::new(),
             feedbacks: BTreeMap::new(),

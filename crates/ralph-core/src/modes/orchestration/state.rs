@@ -1,9 +1,11 @@
 //! The states of an orchestration, and its status in the metadata.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The state of an orchestration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum State {
     /// There is no plan yet.
     Initializing,
@@ -64,7 +66,8 @@ impl fmt::Display for State {
 }
 
 /// `status` of `metadata.yaml`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MetadataStatus {
     /// Work remains.
     InProgress,

@@ -125,58 +125,34 @@ pub fn is_invalid(findings: &[OrchestrationFinding]) -> bool {
 }
 
 fn of_progress(progress: &Progress, iteration: u32) -> Vec<OrchestrationFinding> {
-    let invalid =
-        |line, what: String| OrchestrationFinding::invalid(OrchestrationFile::Progress, line, what);
-    let mut found = Vec::new();
-    if !progress.has_header {
-        found.push(invalid(0, "the header `# Progress` is missing".to_owned()));
-    }
-    let named = progress.legend.as_deref().unwrap_or_default();
-    let missing: Vec<String> = TaskMark::ALL
+    [ProgressSection::Planning, ProgressSection::Implementation]
         .into_iter()
-        .filter(|status| !named.contains(status))
-        .map(|status| format!("`{status}`"))
-        .collect();
-    match (&progress.legend, missing.is_empty()) {
-        (None, _) => found.push(invalid(0, "the section `## Legend` is missing".to_owned())),
-        (Some(_), false) => {
-            found.push(invalid(0, format!("the legend does not name {}", missing.join(", "))));
-        }
-        (Some(_), true) => {}
-    }
-    for part in [ProgressSection::Planning, ProgressSection::Implementation] {
-        if progress.section(part, iteration).is_none() {
+        .filter(|part| progress.section(*part, iteration).is_none())
+        .map(|part| {
             let what =
                 format!("the section `## {} (Iteration {iteration})` is missing", part.heading());
-            found.push(invalid(0, what));
-        }
-    }
-    found.extend(progress.damage.iter().map(|damage| match damage.matters {
-        true => invalid(damage.line, damage.what.clone()),
-        false => {
-            OrchestrationFinding::new(OrchestrationFile::Progress, damage.line, damage.what.clone())
-        }
-    }));
-    found
+            OrchestrationFinding::invalid(OrchestrationFile::Progress, 0, what)
+        })
+        .collect()
 }
 
 fn of_tasks(picture: &Picture, progress: &Progress) -> Vec<OrchestrationFinding> {
     let mut found = Vec::new();
     for entry in progress.tasks() {
         let mut tell = |what: String| {
-            found.push(OrchestrationFinding::blocks(OrchestrationFile::Progress, entry.line, what));
+            found.push(OrchestrationFinding::blocks(OrchestrationFile::Progress, 0, what));
         };
         if picture.task(&entry.id).is_none() && !entry.status.is_settled() {
             tell(format!("{} has no file; write `tasks/{}.md`", entry.id, entry.id));
         }
         if entry.status == TaskMark::InProgress && entry.said("started").is_none() {
             let what = format!("{} has no start time; write `(started: …)`", entry.id);
-            found.push(OrchestrationFinding::new(OrchestrationFile::Progress, entry.line, what));
+            found.push(OrchestrationFinding::new(OrchestrationFile::Progress, 0, what));
         } else if entry.status == TaskMark::ReviewPending
             && picture.reports_of(&entry.id).is_empty()
         {
             let what = format!("{} awaits review and has no report", entry.id);
-            found.push(OrchestrationFinding::new(OrchestrationFile::Progress, entry.line, what));
+            found.push(OrchestrationFinding::new(OrchestrationFile::Progress, 0, what));
         }
     }
     for task in picture.tasks.iter().filter(|task| progress.task(&task.id).is_none()) {
@@ -256,7 +232,7 @@ mod tests {
             ],
         );
         assert!(is_invalid(&validate(&session.seen)));
-        session.seen.files.remove("progress.md");
+        session.remove("progress.md");
         assert!(
             validate(&session.seen)
                 .iter()
@@ -265,18 +241,11 @@ mod tests {
     }
 
     #[test]
-    fn a_section_that_stands_twice_is_invalid_and_told_with_its_line() {
+    fn an_entry_that_contradicts_another_is_invalid_and_told_with_its_line() {
         let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
         let copy = "## Implementation Progress (Iteration 1)\n- [x] task-1\n\n## Iterations";
         session.edit("progress.md", "## Iterations", copy);
-        check(
-            &session,
-            &[
-                "progress.md:20: line 17 has the section `## Implementation Progress (Iteration \
-                 1)` too; move these entries there",
-                "progress.md:21: line 18 has task-1 too; delete one of them",
-            ],
-        );
+        check(&session, &["progress.md:21: line 18 has task-1 too; delete one of them"]);
         assert!(is_invalid(&validate(&session.seen)));
     }
 
@@ -298,7 +267,7 @@ mod tests {
         assert_eq!(
             told,
             [
-                "progress.md:20: task-3 has no file; write `tasks/task-3.md`",
+                "progress.md: task-3 has no file; write `tasks/task-3.md`",
                 "tasks/task-1.md: task-1 → task-2 → task-1 is a dependency cycle; remove one \
                  dependency",
                 "tasks/task-4.md: task-4 depends on task-5, which is cancelled; remove that \
@@ -352,8 +321,8 @@ mod tests {
         check(
             &session,
             &[
-                "progress.md:18: task-1 has no start time; write `(started: …)`",
-                "progress.md:19: task-2 awaits review and has no report",
+                "progress.md: task-1 has no start time; write `(started: …)`",
+                "progress.md: task-2 awaits review and has no report",
             ],
         );
     }

@@ -4,9 +4,10 @@ use super::look;
 use super::who::Who;
 use crate::hook_runner::HookCall;
 use anyhow::Result;
+use ralph_core::modes::orchestration::agents::Mode;
 use ralph_core::modes::orchestration::files::{OrchestrationFile, SESSIONS};
 use ralph_core::modes::orchestration::id::OrchestrationId;
-use ralph_core::modes::orchestration::progress::{Progress, TaskMark};
+use ralph_core::modes::orchestration::progress::{ReadProgress, TaskMark};
 use ralph_core::modes::orchestration::rules::{
     RuleRefusal, WriteTarget, Writer, may_mark, may_write,
 };
@@ -119,7 +120,19 @@ fn judge(call: &HookCall, seen: &Snapshot, who: &Who, inside: &str) -> Written {
                  Edit, a line at a time",
             );
         };
-        if let Err(RuleRefusal(why)) = may_mark(mode, task, before, &after) {
+        let read = ReadProgress::parse(&after);
+        // What was damaged before is not this agent's doing, and is rendered anew.
+        let after = match seen.damage.is_empty() {
+            true => {
+                let mut unreadable = read.damage.iter().filter(|it| it.matters && it.line > 0);
+                if let (Some(damage), true) = (unreadable.next(), mode != Mode::RepairState) {
+                    return refused(&format!("line {}: {}", damage.line, damage.what));
+                }
+                read.progress
+            }
+            false => read.completed_by(&progress).0,
+        };
+        if let Err(RuleRefusal(why)) = may_mark(mode, task, &progress, &after) {
             return refused(&why);
         }
     }
@@ -186,8 +199,8 @@ pub(super) fn marked(
     };
     let (sessions, id) = look::sessions(home, state)?;
     let Some(seen) = sessions.read(&id)? else { return Ok(None) };
-    let before = seen.text(OrchestrationFile::Progress).unwrap_or_default();
-    let progress = Progress::parse(before);
+    let progress = seen.record.progress.unwrap_or_default();
+    let iteration = progress.latest_iteration().max(1);
     for ArtefactMark { task, status, of } in marks {
         if of.as_deref().is_some_and(|of| of != id.as_str()) {
             return Ok(Some(refused(&format!(
@@ -199,14 +212,16 @@ pub(super) fn marked(
                 "write the mark literally: `[/]`, `[P]`, `[x]`, `[F]` or `[C]`",
             )));
         };
-        let iteration = progress.latest_iteration().max(1);
-        let planning = progress.planning(iteration).find(|entry| entry.id == task).cloned();
-        let entry = planning.or_else(|| progress.task(&task).cloned());
+        let mut after = progress.clone();
+        let place = progress.planning(iteration).position(|entry| entry.id == task);
+        let entry = match place {
+            Some(at) => after.planning_mut(iteration, at),
+            None => after.task_mut(&task),
+        };
         // The command itself refuses a task that does not exist.
         let Some(entry) = entry else { continue };
-        let after = ralph_core::modes::orchestration::progress::mark(before, &entry, status, None);
-        let after = after.unwrap_or_else(|_| before.to_owned());
-        if let Err(RuleRefusal(why)) = may_mark(mode, own, before, &after) {
+        entry.set(status, None);
+        if let Err(RuleRefusal(why)) = may_mark(mode, own, &progress, &after) {
             return Ok(Some(refused(&why)));
         }
     }

@@ -1,10 +1,13 @@
-//! What Ralph knows about an orchestration beyond its files: the request, and the results of calls.
+//! What Ralph keeps of an orchestration: the request, the results of calls, and the record from which the
+//! status files are rendered.
 
 use crate::{project::safe_read, store::document::Document};
 use anyhow::{Result, bail};
 use ralph_core::modes::orchestration::invocation::Running;
+use ralph_core::modes::orchestration::record::Record;
 use ralph_core::modes::orchestration::recovery::Tries;
 use ralph_core::modes::orchestration::snapshot::Snapshot;
+use ralph_core::modes::orchestration::validate::is_invalid;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -24,6 +27,9 @@ pub(super) struct Own {
     running: Option<Vec<Running>>,
     #[serde(default)]
     tries: Tries,
+    /// `None` until the status files could be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    record: Option<Record>,
     /// Fields that a newer version wrote and this one does not know.
     #[serde(flatten)]
     more: Map<String, Value>,
@@ -36,6 +42,7 @@ impl Default for Own {
             request: String::new(),
             running: None,
             tries: Tries::default(),
+            record: None,
             more: Map::new(),
         }
     }
@@ -47,10 +54,12 @@ impl Own {
         Own { request: request.to_owned(), ..Own::default() }
     }
 
-    /// The document for a snapshot.
-    pub(super) fn of(seen: &Snapshot) -> Own {
-        let Snapshot { request, running, tries, .. } = seen.clone();
-        Own { request, running, tries, ..Own::default() }
+    /// The same document for another snapshot.
+    pub(super) fn with(&self, seen: &Snapshot) -> Own {
+        let Snapshot { request, running, tries, record, .. } = seen.clone();
+        let is_read = record.progress.is_some() && !is_invalid(&seen.damage);
+        let record = is_read.then_some(record);
+        Own { request, running, tries, record, ..self.clone() }
     }
 
     /// Reads the document; the default if there is none.
@@ -63,17 +72,16 @@ impl Own {
         Ok(own)
     }
 
-    /// Writes the document, and keeps the unknown fields of the existing one.
-    pub(super) fn write(mut self, folder: &Path) -> Result<()> {
-        self.more = Own::read(folder)?.more;
-        document(folder).write(&self)
+    pub(super) fn write(&self, folder: &Path) -> Result<()> {
+        document(folder).write(self)
     }
 
-    /// Copies the document's fields to a snapshot.
-    pub(super) fn tell(self, seen: &mut Snapshot) {
-        seen.request = self.request;
-        seen.running = self.running;
-        seen.tries = self.tries;
+    /// Tells a snapshot what is kept, and reads its status over it.
+    pub(super) fn tell(&self, seen: &mut Snapshot) {
+        seen.request.clone_from(&self.request);
+        seen.running.clone_from(&self.running);
+        seen.tries.clone_from(&self.tries);
+        seen.read_status(self.record.as_ref());
     }
 }
 

@@ -1,9 +1,10 @@
 //! The pending writes of an orchestration, kept until all are done.
 //!
-//! Progress and metadata are two files, and no system replaces two at once. So the new contents are
-//! written down first. If the writer is killed in between, the next writer finishes its work, and a
+//! The record and the files that are rendered from it are several files, and no system replaces two at
+//! once. So the new contents are written down first. If the writer is killed in between, the next writer finishes its work, and a
 //! reader sees it as finished.
 
+use super::own::Own;
 use super::target;
 use crate::project::safe_read;
 use crate::store::{atomic, digest, document::Document};
@@ -20,11 +21,14 @@ use std::path::Path;
 const LARGEST: u64 = 512 << 20;
 
 /// Files to write, and signals to move.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Pending {
     files: Vec<File>,
     /// The names of signals that were received.
     heard: Vec<String>,
+    /// What Ralph keeps from now on, if that changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    own: Option<Own>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,8 +40,8 @@ struct File {
 }
 
 impl Pending {
-    /// The difference between two snapshots.
-    pub(super) fn of(before: &Snapshot, after: &Snapshot) -> Pending {
+    /// The difference between two snapshots, and what Ralph keeps of the second.
+    pub(super) fn of(before: &Snapshot, after: &Snapshot, kept: &Own) -> Pending {
         let digest = |path: &str| {
             let text = before.files.get(path)?.as_deref().unwrap_or_default();
             Some(digest::of_bytes(text.as_bytes()))
@@ -52,12 +56,13 @@ impl Pending {
         Pending {
             files: writes(before, after).into_iter().map(file).collect(),
             heard: names.filter(|name| !still(name)).collect(),
+            own: Some(kept.with(after)).filter(|own| own != kept),
         }
     }
 
     /// True if it takes more than one rename.
     pub(super) fn is_several(&self) -> bool {
-        self.files.len() + self.heard.len() > 1
+        self.files.len() + self.heard.len() + usize::from(self.own.is_some()) > 1
     }
 
     /// True if nobody has written to the files since they were read.
@@ -87,7 +92,7 @@ impl Pending {
     }
 
     /// Does what is not done yet. A file that someone else has written since is left alone.
-    pub(super) fn carry_out(&self, top: &Path, id: &OrchestrationId) -> Result<()> {
+    pub(super) fn carry_out(&self, top: &Path, id: &OrchestrationId, own: &Path) -> Result<()> {
         for file in &self.files {
             if OrchestrationFile::of(&file.path).is_some()
                 && found(top, id, &file.path)? == file.before
@@ -98,7 +103,12 @@ impl Pending {
         for name in &self.heard {
             put_away(top, id, name)?;
         }
-        Ok(())
+        self.own.as_ref().map_or(Ok(()), |kept| kept.write(own))
+    }
+
+    /// What Ralph keeps once this is done.
+    pub(super) fn own(self) -> Option<Own> {
+        self.own
     }
 
     /// Applies the pending writes to a snapshot.
@@ -151,6 +161,6 @@ impl Pending {
     pub(super) fn first(&self, steps: usize) -> Pending {
         let files: Vec<File> = self.files.iter().take(steps).cloned().collect();
         let rest = steps - files.len();
-        Pending { files, heard: self.heard.iter().take(rest).cloned().collect() }
+        Pending { files, heard: self.heard.iter().take(rest).cloned().collect(), own: None }
     }
 }

@@ -3,8 +3,8 @@
 use super::*;
 use crate::process::sandbox::Sandbox;
 use ralph_core::modes::orchestration::change::{RouterWrite, apply};
-use ralph_core::modes::orchestration::metadata::OrchestrationMetadata;
-use ralph_core::modes::orchestration::progress;
+use ralph_core::modes::orchestration::metadata::{Counts, OrchestrationMetadata};
+use ralph_core::modes::orchestration::progress::Progress;
 use ralph_core::modes::orchestration::signal::SignalKeyword;
 use ralph_core::modes::orchestration::state::State;
 use std::fs;
@@ -30,8 +30,9 @@ fn laid_out(at: &Sandbox) -> OrchestrationStore {
     let sessions = sessions(at);
     assert!(sessions.begin(&id(), "Build a door").unwrap());
     at.write(&format!("project/{AT}/plan.md"), "Goal: a door\n");
-    at.write(&format!("project/{AT}/progress.md"), &progress::new(&["plan-brainstorm"]));
-    let metadata = OrchestrationMetadata::first(&id(), State::Planning, 1, now().into());
+    at.write(&format!("project/{AT}/progress.md"), &Progress::first(&["plan-brainstorm"]).render());
+    let metadata = OrchestrationMetadata::first(State::Planning, 1, now().into());
+    let metadata = metadata.render(&id(), Counts::default());
     at.write(&format!("project/{AT}/metadata.yaml"), &metadata);
     sessions
 }
@@ -93,10 +94,10 @@ fn a_writer_that_was_killed_at_any_point_is_finished_and_seen_as_finished() {
         sessions.send(&id(), SignalKeyword::Info, "hear me", now()).unwrap().unwrap();
         let before = sessions.read(&id()).unwrap().unwrap();
         let (after, ()) = changes(&before).unwrap();
-        let pending = Pending::of(&before, &after);
+        let pending = Pending::of(&before, &after, &Own::default());
         assert!(pending.is_several());
         pending.write(&sessions.own(&id())).unwrap();
-        pending.first(done).carry_out(&sessions.top, &id()).unwrap();
+        pending.first(done).carry_out(&sessions.top, &id(), &sessions.own(&id())).unwrap();
 
         let old = texts(&at);
         let seen = sessions.read(&id()).unwrap().unwrap();
@@ -117,7 +118,7 @@ fn what_an_agent_has_written_since_a_kill_is_not_written_over() {
     let at = Sandbox::folder();
     let sessions = laid_out(&at);
     let before = sessions.read(&id()).unwrap().unwrap();
-    let pending = Pending::of(&before, &changes(&before).unwrap().0);
+    let pending = Pending::of(&before, &changes(&before).unwrap().0, &Own::default());
     pending.write(&sessions.own(&id())).unwrap();
     let theirs = texts(&at)[0].replace("[ ] plan-brainstorm", "[x] plan-brainstorm");
     at.write(&format!("project/{AT}/progress.md"), &theirs);
@@ -159,7 +160,7 @@ fn nothing_is_read_or_written_outside_of_the_project() {
     assert!(sessions.update(&id(), changes).is_err());
 
     fs::remove_file(&progress).unwrap();
-    at.write(&format!("project/{AT}/progress.md"), "# Progress\n");
+    at.write(&format!("project/{AT}/progress.md"), &Progress::first(&[]).render());
     symlink(at.path("secret"), at.path(&format!("project/{AT}/iterations"))).unwrap();
     let begins = |seen: &Snapshot| {
         let begin = RouterWrite::Begin { iteration: 2, feedbacks: Vec::new() };

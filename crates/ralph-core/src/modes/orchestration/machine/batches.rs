@@ -225,7 +225,7 @@ fn reviewers(view: &View<'_>) -> usize {
 fn of_wave<'a>(view: &'a View<'_>) -> Vec<&'a TaskEntry> {
     let wanted = TaskFiles::of(view.picture, view.progress);
     let outlooks = wanted.outlooks(view.picture, &view.seen.tries, view.iteration);
-    let wave = view.picture.metadata.and_then(|metadata| metadata.wave).unwrap_or(1);
+    let wave = view.picture.metadata.as_ref().and_then(|metadata| metadata.wave).unwrap_or(1);
     let waves = wanted.waves();
     let place = usize::try_from(wave.saturating_sub(1)).unwrap_or(usize::MAX);
     let Some(wave) = waves.get(place) else { return Vec::new() };

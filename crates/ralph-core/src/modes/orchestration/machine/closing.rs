@@ -22,7 +22,7 @@ pub(super) fn session_review(view: &View<'_>) -> MachineTurn {
         true => MetadataStatus::Completed,
         false => MetadataStatus::AwaitingFeedback,
     };
-    if view.picture.metadata.and_then(|metadata| metadata.standing) != Some(standing) {
+    if view.picture.metadata.as_ref().and_then(|metadata| metadata.standing) != Some(standing) {
         let call = view.call(Mode::UpdateMetadata).with("STATUS", standing.word());
         return MachineTurn::Act(give(view, vec![call], 1).unwrap_or(Act::Complete));
     }

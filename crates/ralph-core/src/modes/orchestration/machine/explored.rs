@@ -9,16 +9,16 @@
 
 use super::super::agents::Mode;
 use super::super::attempts;
-use super::super::change::{apply, planning_of};
+use super::super::change::apply;
 use super::super::files::OrchestrationFile;
 use super::super::fixture::{SampleOrchestration, feedback, later, now, report, review, task};
 use super::super::invocation::Invocation;
-use super::super::metadata::OrchestrationMetadata;
-use super::super::progress::{self, Progress, TaskMark};
+use super::super::progress::{ProgressSection, TaskEntry, TaskMark};
 use super::super::recovery::CallEnd;
+use super::super::repair::repair;
 use super::super::signal::UnheardSignal;
 use super::super::snapshot::{Picture, Snapshot};
-use super::super::state::State;
+use super::super::state::{MetadataStatus, State};
 use super::{Act, MachineStep, met, next};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeSet, HashMap};
@@ -246,7 +246,9 @@ fn results(seen: &Snapshot, call: &Invocation, bounds: &Bounds) -> Vec<Snapshot>
     match call.mode {
         Mode::Initialize => {
             let mut session = of(seen);
-            session.seen.files.extend(SampleOrchestration::initialized().seen.files);
+            let laid_out = SampleOrchestration::initialized().seen;
+            session.seen.files.extend(laid_out.files);
+            session.seen.record = laid_out.record;
             all.push(session);
             let mut half = of(seen);
             half.file("plan.md", "Goal: a door\n");
@@ -258,11 +260,15 @@ fn results(seen: &Snapshot, call: &Invocation, bounds: &Bounds) -> Vec<Snapshot>
             all.push(session);
             let mut more = of(seen);
             planning_entry(&mut more, "plan-brainstorm", call.key.cycle);
-            let text = more.text("progress.md").replace(
-                "- [ ] plan-breakdown",
-                "- [ ] plan-brainstorm\n- [ ] plan-research\n- [ ] plan-breakdown",
-            );
-            more.file("progress.md", &text);
+            let mut section = more.progress().sections.iter_mut().find(|section| {
+                section.part == ProgressSection::Planning && section.iteration == 1
+            });
+            for id in ["plan-brainstorm", "plan-research"] {
+                let (id, note) = (id.to_owned(), String::new());
+                let entry = TaskEntry { id, status: TaskMark::Open, note };
+                section.as_mut().unwrap().entries.push(entry);
+            }
+            more.render();
             careless.push(more);
         }
         Mode::Research if iteration > 1 => all.push(done("plan-reresearch")),
@@ -295,26 +301,15 @@ fn results(seen: &Snapshot, call: &Invocation, bounds: &Bounds) -> Vec<Snapshot>
         Mode::UpdateMetadata => {
             let mut session = of(seen);
             let status = call.input("STATUS").unwrap();
-            let text = session.text("metadata.yaml").to_owned();
-            let text = super::super::yaml::set(&text, &["status"], status).unwrap();
-            session.file("metadata.yaml", &text);
+            session.metadata().standing = MetadataStatus::of(status);
+            session.render();
             all.push(session);
         }
         Mode::RepairState => {
             let mut session = of(seen);
-            let text = session.seen.text(OrchestrationFile::Progress).unwrap_or_default();
-            let (text, _, _) = progress::repair(text, iteration, planning_of(iteration));
-            session.file("progress.md", &text.replace("[?]", "[ ]"));
-            if session.seen.text(OrchestrationFile::Metadata).is_some_and(|text| text.contains('['))
-            {
-                let text = OrchestrationMetadata::first(
-                    &seen.id,
-                    State::Planning,
-                    iteration,
-                    now().into(),
-                );
-                session.file("metadata.yaml", &text);
-            }
+            let text = session.text("progress.md").replace("[?]", "[ ]");
+            session.file("progress.md", &text);
+            session.seen = repair(&session.seen, now().into()).after;
             all.push(session);
         }
         Mode::Execute => {
@@ -369,12 +364,12 @@ fn results(seen: &Snapshot, call: &Invocation, bounds: &Bounds) -> Vec<Snapshot>
 }
 
 fn planning_entry(session: &mut SampleOrchestration, id: &str, cycle: u32) {
-    let text = session.text("progress.md").to_owned();
-    let progress = Progress::parse(&text);
-    let mut entries = progress.planning(1).filter(|entry| entry.id == id);
-    let entry = entries.nth(usize::try_from(cycle - 1).unwrap()).unwrap();
-    let text = progress::mark(&text, entry, TaskMark::Done, None).unwrap();
-    session.file("progress.md", &text);
+    let progress = session.progress();
+    let entries = progress.planning(1).enumerate().filter(|(_, entry)| entry.id == id);
+    let places: Vec<usize> = entries.map(|(at, _)| at).collect();
+    let at = places[usize::try_from(cycle - 1).unwrap()];
+    progress.planning_mut(1, at).unwrap().set(TaskMark::Done, None);
+    session.render();
 }
 
 /// Sets the retries of a failed task to zero.

@@ -89,11 +89,11 @@ fn too_many(view: &View<'_>, entries: &[&TaskEntry]) -> Vec<RouterWrite> {
     let asks = |entry: &TaskEntry| matches!(entry.id.as_str(), "plan-brainstorm" | "plan-research");
     let open =
         entries.iter().enumerate().filter(|(_, entry)| !entry.status.is_settled() && asks(entry));
-    open.map(|(at, entry)| (cycle(entries, at), entry))
+    open.map(|(at, _)| (cycle(entries, at), at))
         .filter(|(cycle, _)| *cycle > most)
-        .map(|(cycle, entry)| RouterWrite::MarkPlanning {
+        .map(|(cycle, at)| RouterWrite::MarkPlanning {
             iteration: view.iteration,
-            line: entry.line,
+            at,
             status: TaskMark::Cancelled,
             note: Some(format!("cycle {cycle}, skipped: planning.max_cycles is {most}")),
         })

@@ -13,7 +13,7 @@ use super::{MachineTurn, View};
 
 /// Returns the state and the iteration.
 pub fn resolve(picture: &Picture) -> (State, u32) {
-    let metadata = picture.metadata.unwrap_or_default();
+    let metadata = picture.metadata.clone().unwrap_or_default();
     let iteration = metadata.iteration.unwrap_or_else(|| {
         let by_progress =
             picture.progress.as_ref().map_or(0, |progress| progress.latest_iteration());
@@ -55,7 +55,7 @@ pub(super) fn before_any_state(view: &View<'_>, state: State) -> Option<MachineT
         return None;
     }
     let View { picture, iteration, .. } = *view;
-    let Some(metadata) = picture.metadata else {
+    let Some(metadata) = &picture.metadata else {
         return Some(MachineTurn::Move(vec![RouterWrite::Metadata { state, iteration }]));
     };
     if metadata.state != Some(state) {

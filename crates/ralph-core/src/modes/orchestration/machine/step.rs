@@ -1,11 +1,9 @@
 //! The router's answer, and its form for programs.
 
 use super::super::change::RouterWrite;
-use super::super::files::OrchestrationFile;
 use super::super::finding::OrchestrationFinding;
 use super::super::invocation::Invocation;
 use super::super::metadata::Counts;
-use super::super::progress::Progress;
 use super::super::snapshot::Snapshot;
 use super::super::state::State;
 use jiff::Timestamp;
@@ -116,14 +114,13 @@ pub struct Output {
 
 /// The answer for the orchestration after the step's changes are written.
 pub fn output(after: &Snapshot, step: &MachineStep) -> Output {
-    let progress = Progress::parse(after.text(OrchestrationFile::Progress).unwrap_or_default());
     Output {
         status: step.act.status(),
         session_id: after.id.to_string(),
         iteration: step.iteration,
         current_state: step.state.word(),
         current_wave: step.wave.unwrap_or_default(),
-        tasks_summary: Counts::of(&progress),
+        tasks_summary: after.record.progress.as_ref().map(Counts::of).unwrap_or_default(),
         next_action: step.act.to_string(),
     }
 }

@@ -46,7 +46,7 @@ fn a_session_begins_with_the_persons_request() {
     check(&session, State::Initializing, &[prompt]);
     let mut session = SampleOrchestration::initialized();
     session.mark_planning("plan-init", "[ ]");
-    session.seen.files.remove("metadata.yaml");
+    session.remove("metadata.yaml");
     check(&session, State::Initializing, &[prompt]);
 }
 
@@ -114,7 +114,11 @@ fn a_later_iteration_is_laid_out_by_its_own_entry() {
 
 #[test]
 fn what_stands_twice_is_mended_before_anything_else() {
-    let planned = || SampleOrchestration::planned(&[("task-1", &[])]);
+    let planned = || {
+        let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
+        session.state(State::Planning);
+        session
+    };
     let open = planned().text("progress.md").replace("[x] plan-init", "[ ] plan-init");
     let mut sections = planned();
     let text = format!("{}\n{open}", sections.text("progress.md"));
@@ -122,7 +126,6 @@ fn what_stands_twice_is_mended_before_anything_else() {
     let mut entry = planned();
     entry.edit("progress.md", "- [x] plan-init\n", "- [x] plan-init\n- [ ] plan-init\n");
     for (session, line) in [(&mut sections, 36), (&mut entry, 13)] {
-        session.state(State::Planning);
         let step = next(&session.seen, now());
         assert_eq!(step.state, State::RepairState, "{}", step.act);
         let told = format!("progress.md:{line}: line 12 has plan-init too");
@@ -458,7 +461,7 @@ fn a_state_that_is_missing_is_inferred_and_written() {
     let infer = |change: &dyn Fn(&mut SampleOrchestration)| {
         let mut session = SampleOrchestration::planned(WAVES);
         change(&mut session);
-        session.seen.files.remove("metadata.yaml");
+        session.remove("metadata.yaml");
         let state = resolve(&Picture::of(&session.seen)).0;
         step(&mut session);
         (state, session.seen.files.contains_key("metadata.yaml"))

@@ -1,7 +1,7 @@
 //! Classifies each line of a progress document.
 
 use super::super::files::is_task_id;
-use super::{ProgressSection, TaskMark};
+use super::{IterationRow, ProgressSection, TaskEntry, TaskMark};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LineKind {
@@ -12,20 +12,10 @@ pub(super) enum LineKind {
         part: ProgressSection,
         iteration: u32,
     },
-    Entry {
-        id: String,
-        status: TaskMark,
-        note: String,
-    },
-    IterationsHeading,
+    Entry(TaskEntry),
     /// The names of the columns, or the rule below them.
     TableHead,
-    Row {
-        iteration: u32,
-        status: String,
-        tasks: String,
-        feedbacks: String,
-    },
+    Row(IterationRow),
     Damaged(String),
     DamagedRow(String),
     Other,
@@ -58,21 +48,6 @@ pub(super) fn read(text: &str) -> Vec<(usize, LineKind)> {
         .collect()
 }
 
-/// The number of the line after this heading's section: the next heading, or one more than the
-/// number of lines.
-pub(super) fn section_end(text: &str, heading_line: usize) -> usize {
-    let mut hidden = Hidden::default();
-    let mut end = 1;
-    for line in text.trim_start_matches('\u{feff}').split('\n').map(str::trim_end) {
-        let is_shown = !hidden.hides(line);
-        if end > heading_line && is_shown && heading(line).is_some_and(|(depth, _)| ends(depth)) {
-            return end;
-        }
-        end += 1;
-    }
-    end
-}
-
 /// A deeper heading divides a section but does not end it.
 fn ends(depth: usize) -> bool {
     depth <= 2
@@ -80,14 +55,14 @@ fn ends(depth: usize) -> bool {
 
 /// Skips fenced blocks and comments: they contain examples of entries, not entries.
 #[derive(Default)]
-pub(super) struct Hidden {
+struct Hidden {
     fence: Option<(char, usize)>,
     comment: bool,
 }
 
 impl Hidden {
     /// True if the line's content is not part of the document.
-    pub(super) fn hides(&mut self, line: &str) -> bool {
+    fn hides(&mut self, line: &str) -> bool {
         let start = line.trim_start();
         if self.comment {
             self.comment = !line.contains("-->");
@@ -117,22 +92,6 @@ impl Hidden {
     }
 }
 
-/// The text that closes a block or a comment left open; empty if none is. Without it, text added at
-/// the end would become part of the block.
-pub(super) fn left_open(text: &str) -> String {
-    let mut hidden = Hidden::default();
-    for line in text.trim_start_matches('\u{feff}').split('\n') {
-        hidden.hides(line.trim_end());
-    }
-    match hidden {
-        Hidden { comment: true, .. } => "-->\n".to_owned(),
-        Hidden { fence: Some((letter, count)), .. } => {
-            format!("{}\n", letter.to_string().repeat(count))
-        }
-        _ => String::new(),
-    }
-}
-
 fn fence(start: &str) -> Option<(char, usize)> {
     let letter = start.chars().next().filter(|letter| matches!(letter, '`' | '~'))?;
     let count = start.chars().take_while(|other| *other == letter).count();
@@ -146,7 +105,7 @@ fn kind(line: &str, within: &mut Within) -> LineKind {
             *within = match &kind {
                 LineKind::LegendHeading => Within::Legend,
                 LineKind::SectionHeading { .. } => Within::Section,
-                LineKind::IterationsHeading => Within::Iterations,
+                _ if heading == (2, "Iterations") => Within::Iterations,
                 _ => Within::Elsewhere,
             };
         }
@@ -170,7 +129,6 @@ fn heading_kind((depth, words): (usize, &str)) -> LineKind {
     match (depth, words) {
         (1, "Progress") => LineKind::Header,
         (2, "Legend") => LineKind::LegendHeading,
-        (2, "Iterations") => LineKind::IterationsHeading,
         (2, words) => [ProgressSection::Planning, ProgressSection::Implementation]
             .into_iter()
             .find_map(|part| Some((part, words.strip_prefix(part.heading())?)))
@@ -196,12 +154,8 @@ fn legend(line: &str) -> Option<TaskMark> {
     TaskMark::of(line.get(open..open + 3)?)
 }
 
-/// True if the line is an entry when it is in a section.
-pub(super) fn is_entry(line: &str) -> bool {
-    matches!(entry(line.trim_end()), LineKind::Entry { .. })
-}
-
-/// A list item that begins with a mark is an entry or damaged; everything else is prose.
+/// A list item that begins with a mark is an entry or damaged; everything else is prose. An entry may
+/// lack its bullet.
 fn entry(line: &str) -> LineKind {
     let start = line.trim_start();
     let bullet = start.strip_prefix(['-', '*', '+']);
@@ -214,20 +168,16 @@ fn entry(line: &str) -> LineKind {
         };
     };
     // `[text](link)` and `[To be filled]` are prose.
-    if mark.chars().count() > 1 && (bullet.is_none() || rest.starts_with(['(', '['])) {
+    let is_short = mark.trim().chars().count() <= 1;
+    if !is_short && (bullet.is_none() || rest.starts_with(['(', '['])) {
         return LineKind::Other;
     }
     let (id, note) = id_and_note(rest.trim_start());
-    if bullet.is_none() {
-        return match is_task_id(id) {
-            true => LineKind::Damaged(format!("not an item of a list; write `- [{mark}] {id}`")),
-            false => LineKind::Other,
-        };
-    }
-    match (TaskMark::of(mark), is_task_id(id)) {
+    match (TaskMark::nearly(mark), is_task_id(id)) {
         (Some(status), true) => {
-            LineKind::Entry { id: id.to_owned(), status, note: note.to_owned() }
+            LineKind::Entry(TaskEntry { id: id.to_owned(), status, note: note.to_owned() })
         }
+        _ if bullet.is_none() => LineKind::Other,
         (Some(_), false) if id.is_empty() => {
             LineKind::Damaged("the line names no task; write its id after the mark".to_owned())
         }
@@ -260,12 +210,12 @@ fn row(line: &str) -> LineKind {
     }
     let number = |text: &str| text.parse().ok().filter(|number: &u32| *number > 0);
     match (cells.as_slice(), cells.first().and_then(|cell| number(cell))) {
-        ([_, status, tasks, feedbacks], Some(iteration)) => LineKind::Row {
+        ([_, status, tasks, feedbacks], Some(iteration)) => LineKind::Row(IterationRow {
             iteration,
             status: (*status).to_owned(),
             tasks: (*tasks).to_owned(),
             feedbacks: (*feedbacks).to_owned(),
-        },
+        }),
         _ => LineKind::DamagedRow(
             "not a row of the table; write `| 1 | Planning | 0/0 | N/A |`".to_owned(),
         ),
