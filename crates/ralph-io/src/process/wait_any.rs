@@ -186,10 +186,9 @@ impl Interrupts {
         now
     }
 
-    /// Waits until `until`, or until a new request arrives; true if none did.
+    /// Waits until `until`, or until there is a request; true if there is none.
     pub fn rest(&self, until: Instant) -> bool {
-        let before = self.asked();
-        while self.asked() == before {
+        while self.asked() == InterruptRequest::Nothing {
             if Instant::now() >= until {
                 return true;
             }
