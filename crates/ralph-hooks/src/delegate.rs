@@ -6,7 +6,7 @@ use ralph_io::process::wait_any::Interrupts;
 use ralph_io::process::{self, Finished};
 use ralph_io::store::loop_file::LoopFile;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Below the stop hook's own timeout of ten minutes.
 pub const TO_PROVE: Duration = Duration::from_secs(590);
@@ -34,8 +34,7 @@ impl Request {
 /// # Errors
 /// When `ralph` is missing, fails or takes too long. Then nothing is proven.
 pub fn prove(file: &LoopFile, request: Request, within: Duration) -> Result<Proof> {
-    let arguments = arguments(file, request)?;
-    proof(process::outlive(&ralph()?, &arguments, within, LONGEST_ANSWER)?)
+    proof(ask(&arguments(file, request)?, within)?)
 }
 
 /// As [`prove`], for a driver. `None` if its user ended it meanwhile.
@@ -48,10 +47,9 @@ pub fn prove_unless_ended(
     within: Duration,
     interrupts: &Interrupts,
 ) -> Result<Option<Proof>> {
-    let arguments = arguments(file, request)?;
-    let ralph = ralph()?;
-    let finished =
-        process::outlive_unless_ended(&ralph, &arguments, within, LONGEST_ANSWER, interrupts)?;
+    let running = process::start_held(&ralph()?, &arguments(file, request)?)?;
+    let deadline = Instant::now() + within;
+    let finished = running.finish_unless_ended(deadline, LONGEST_ANSWER, interrupts)?;
     finished.map(proof).transpose()
 }
 
@@ -75,7 +73,7 @@ fn proof(finished: Finished) -> Result<Proof> {
 /// When `ralph` is missing, fails or takes too long. Then nothing is proven.
 pub fn task_commands(file: &LoopFile, id: &str, within: Duration) -> Result<Option<String>> {
     let arguments = ["delegate", "task", path_of(file)?, id];
-    let finished = usable(process::outlive(&ralph()?, &arguments, within, LONGEST_ANSWER)?)?;
+    let finished = usable(ask(&arguments, within)?)?;
     serde_json::from_slice(&finished.stdout)
         .context("could not read the answer of `ralph delegate task`")
 }
@@ -115,8 +113,13 @@ pub fn check(what: CheckRequest<'_>) -> Result<String> {
         }
     }
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let finished = usable(process::outlive(&ralph()?, &arguments, TO_PROVE, LONGEST_ANSWER)?)?;
+    let finished = usable(ask(&arguments, TO_PROVE)?)?;
     String::from_utf8(finished.stdout).context("the answer of `ralph delegate checks` is not text")
+}
+
+fn ask(arguments: &[&str], within: Duration) -> Result<Finished> {
+    let deadline = Instant::now() + within;
+    process::start_held(&ralph()?, arguments)?.finish(deadline, LONGEST_ANSWER)
 }
 
 pub(crate) fn ralph() -> Result<PathBuf> {

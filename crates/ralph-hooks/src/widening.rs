@@ -14,7 +14,7 @@ use ralph_core::state::Phase;
 use ralph_core::transcript::cutoff::{self, TypedRequest};
 use ralph_core::views::messages;
 use ralph_io::process;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Below the hook's own timeout of ten seconds.
 const WITHIN: Duration = Duration::from_secs(9);
@@ -51,8 +51,8 @@ pub(crate) fn answer(call: &HookCall, request: TypedRequest) -> Result<Reply> {
 
 /// Runs `ralph`; returns what it prints.
 fn carried_out(words: &[&str]) -> Result<String> {
-    let finished = process::with_own_input(&delegate::ralph()?, words, WITHIN, LONGEST_ANSWER);
-    let finished = finished.with_context(|| {
+    let running = process::start_with_own_input(&delegate::ralph()?, words)?;
+    let finished = running.finish(Instant::now() + WITHIN, LONGEST_ANSWER).with_context(|| {
         let words = words.join(" ");
         format!("`ralph {words}` has not ended; type it again, or in a terminal without a loop")
     })?;

@@ -21,13 +21,13 @@ pub mod wait_any;
 pub mod wall;
 pub mod watch;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use ralph_core::text::secrets;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsStr;
 use std::io::{Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
@@ -35,10 +35,13 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 use wait_any::{InterruptRequest, Interrupts};
-use watch::Watch;
+use watch::{Watch, poll_until};
 
 /// How often a caller is asked whether its program is still wanted.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Longer than any program is wanted.
+const FAR: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// A running child whose standard output will be read.
 #[derive(Debug)]
@@ -60,10 +63,20 @@ pub struct Finished {
 
 /// Starts a command with empty standard input; its standard error is dropped.
 pub fn start(command: &mut Command) -> Result<Running> {
-    start_with_input(command.stdin(Stdio::null()))
+    start_as_given(command.stdin(Stdio::null()).stderr(Stdio::null()))
 }
 
-fn start_with_input(command: &mut Command) -> Result<Running> {
+/// Starts a program and keeps its standard input open until it has ended. To the program, the end of
+/// its input means that we have died, for whatever reason.
+pub fn start_held(program: &Path, arguments: &[&str]) -> Result<Running> {
+    let mut command = Command::new(program);
+    start_as_given(command.args(arguments).stdin(Stdio::piped()).stderr(Stdio::null()))
+}
+
+/// Starts a program with this process's own standard input; what it says of errors is part of its output.
+pub fn start_with_own_input(program: &Path, arguments: &[&str]) -> Result<Running> {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(program).args(arguments);
     start_as_given(command.stderr(Stdio::null()))
 }
 
@@ -92,19 +105,68 @@ impl Running {
     ///
     /// # Errors
     /// If the deadline passes first; the whole group is then killed.
-    pub fn finish(mut self, deadline: Instant, cap: usize) -> Result<Finished> {
-        let mut stdout = self.child.stdout.take().context("standard output is not a pipe")?;
-        let mut kept = Vec::new();
-        let capped = drain(&mut stdout, &mut kept, deadline, cap)
-            .with_context(|| format!("`{}` did not finish in time", self.name))?;
-        self.finished_with(kept, capped)
+    pub fn finish(self, deadline: Instant, cap: usize) -> Result<Finished> {
+        let finished = self.finish_while(deadline, cap, wait_readable)?;
+        finished.context("the program was ended")
     }
 
-    fn finished_with(mut self, stdout: Vec<u8>, capped: bool) -> Result<Finished> {
+    /// As [`Running::finish`], until the user asks to end at once. Then it returns `None`, and the program
+    /// and what reads its pipes to the end are on their way out.
+    pub fn finish_unless_ended(
+        self,
+        deadline: Instant,
+        cap: usize,
+        interrupts: &Interrupts,
+    ) -> Result<Option<Finished>> {
+        self.finish_while(deadline, cap, |output, until| {
+            let is_wanted = interrupts.asked() < InterruptRequest::End;
+            Ok(is_wanted.then(|| interrupts.wait(&[output], until) == [true]))
+        })
+    }
+
+    /// Waits for the child as long as it is wanted, and drops its output. `is_wanted` is asked after each
+    /// change that the watch sees, and every second. Returns `None` if the child was ended.
+    pub fn finish_while_wanted(
+        self,
+        watch: &Watch,
+        mut is_wanted: impl FnMut() -> bool,
+    ) -> Result<Option<ExitStatus>> {
+        let mut ask_at = Instant::now() + ASK_AGAIN;
+        let finished = self.finish_while(Instant::now() + FAR, 0, |output, _| {
+            let mut ends = vec![PollFd::from_borrowed_fd(output, PollFlags::IN)];
+            ends.extend(watch.as_fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+            poll_until(&mut ends, watch.look_before(ask_at))?;
+            let is_ready: Vec<bool> = ends.iter().map(|end| !end.revents().is_empty()).collect();
+            if watch.take_change(is_ready.get(1) == Some(&true))? {
+                ask_at = Instant::now();
+            }
+            if !is_ready[0] && Instant::now() >= ask_at {
+                if !is_wanted() {
+                    return Ok(None);
+                }
+                ask_at = Instant::now() + ASK_AGAIN;
+            }
+            Ok(Some(is_ready[0]))
+        });
+        Ok(finished?.map(|ended| ended.status))
+    }
+
+    /// `wait` waits until the output is readable, which it returns, or something else has happened; with
+    /// `None` the child is not wanted any more.
+    fn finish_while(
+        mut self,
+        deadline: Instant,
+        cap: usize,
+        wait: impl FnMut(BorrowedFd<'_>, Instant) -> Result<Option<bool>>,
+    ) -> Result<Option<Finished>> {
+        let mut pipe = self.child.stdout.take().context("standard output is not a pipe")?;
+        let read = read_to_end(&mut pipe, deadline, cap, wait);
+        let read = read.with_context(|| format!("`{}` did not finish in time", self.name))?;
+        let Some((stdout, capped)) = read else { return Ok(None) };
         let status =
             self.child.wait().with_context(|| format!("could not wait for `{}`", self.name))?;
         self.finished = true;
-        Ok(Finished { status, stdout, capped })
+        Ok(Some(Finished { status, stdout, capped }))
     }
 }
 
@@ -119,19 +181,27 @@ impl Drop for Running {
     }
 }
 
-/// Reads until the end of the pipe; returns whether anything was dropped.
-fn drain(
+/// Reads until the end of the pipe, or until `wait` returns `None`. Returns what was read up to the cap, and
+/// whether anything was dropped.
+///
+/// # Errors
+/// If the deadline passes first.
+pub(crate) fn read_to_end(
     pipe: &mut ChildStdout,
-    kept: &mut Vec<u8>,
     deadline: Instant,
     cap: usize,
-) -> Result<bool> {
-    let mut piece = vec![0; 64 * 1024];
-    let mut capped = false;
+    mut wait: impl FnMut(BorrowedFd<'_>, Instant) -> Result<Option<bool>>,
+) -> Result<Option<(Vec<u8>, bool)>> {
+    let (mut piece, mut kept, mut capped) = (vec![0; 64 * 1024], Vec::new(), false);
     loop {
-        wait_readable(pipe, deadline)?;
+        match wait(pipe.as_fd(), deadline)? {
+            None => return Ok(None),
+            Some(false) if Instant::now() >= deadline => bail!("the deadline passed"),
+            Some(false) => continue,
+            Some(true) => {}
+        }
         match pipe.read(&mut piece)? {
-            0 => return Ok(capped),
+            0 => return Ok(Some((kept, capped))),
             read => {
                 let fits = read.min(cap.saturating_sub(kept.len()));
                 kept.extend_from_slice(&piece[..fits]);
@@ -141,111 +211,9 @@ fn drain(
     }
 }
 
-fn wait_readable(pipe: &ChildStdout, deadline: Instant) -> Result<()> {
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let left = Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 3600, tv_nsec: 0 });
-        match poll(&mut [PollFd::new(pipe, PollFlags::IN)], Some(&left)) {
-            Ok(0) => anyhow::bail!("the deadline passed"),
-            Ok(_) => return Ok(()),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-/// Runs a program and keeps its standard input open until it has ended. To the program, the end of
-/// its input means that we have died, for whatever reason.
-pub fn outlive(
-    program: &Path,
-    arguments: &[&str],
-    deadline: Duration,
-    cap: usize,
-) -> Result<Finished> {
-    let began = Instant::now();
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::piped());
-    start_with_input(&mut command)?.finish(began + deadline, cap)
-}
-
-/// Runs a program with this process's own standard input; what it says of errors is part of its output.
-pub fn with_own_input(
-    program: &Path,
-    arguments: &[&str],
-    deadline: Duration,
-    cap: usize,
-) -> Result<Finished> {
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(program).args(arguments);
-    start_with_input(command.stdin(Stdio::inherit()))?.finish(Instant::now() + deadline, cap)
-}
-
-/// As [`outlive`], until the user asks to end at once. Then it returns `None`, and the program and what
-/// reads its pipes to the end are on their way out.
-pub fn outlive_unless_ended(
-    program: &Path,
-    arguments: &[&str],
-    deadline: Duration,
-    cap: usize,
-    interrupts: &Interrupts,
-) -> Result<Option<Finished>> {
-    let deadline = Instant::now() + deadline;
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::piped());
-    let mut running = start_with_input(&mut command)?;
-    let mut stdout = running.child.stdout.take().context("standard output is not a pipe")?;
-    let (mut piece, mut kept, mut capped) = (vec![0; 64 * 1024], Vec::new(), false);
-    while interrupts.asked() < InterruptRequest::End {
-        let is_readable = interrupts.wait(&[stdout.as_fd()], deadline);
-        if is_readable == [true] {
-            let read = stdout.read(&mut piece)?;
-            if read == 0 {
-                return running.finished_with(kept, capped).map(Some);
-            }
-            let fits = read.min(cap.saturating_sub(kept.len()));
-            kept.extend_from_slice(&piece[..fits]);
-            capped |= fits < read;
-        } else if Instant::now() >= deadline {
-            anyhow::bail!("`{}` did not finish in time", running.name);
-        }
-    }
-    Ok(None)
-}
-
-/// As [`outlive`], as long as it is wanted. `is_wanted` is asked after each change that the watch
-/// sees, and every second. Returns `None` if the program was ended.
-pub fn outlive_while(
-    program: &Path,
-    arguments: &[&str],
-    watch: &Watch,
-    mut is_wanted: impl FnMut() -> bool,
-) -> Result<Option<ExitStatus>> {
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::piped());
-    let mut running = start_with_input(&mut command)?;
-    let mut stdout = running.child.stdout.take().context("standard output is not a pipe")?;
-    let mut piece = [0; 4096];
-    let mut ask_at = Instant::now() + ASK_AGAIN;
-    loop {
-        let mut ends = vec![PollFd::new(&stdout, PollFlags::IN)];
-        ends.extend(watch.as_fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
-        let left = watch.look_before(ask_at).saturating_duration_since(Instant::now());
-        match poll(&mut ends, Some(&Timespec::try_from(left)?)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let is_ready: Vec<bool> = ends.iter().map(|end| !end.revents().is_empty()).collect();
-        let has_changed = watch.take_change(is_ready.get(1) == Some(&true))?;
-        if is_ready[0] && stdout.read(&mut piece)? == 0 {
-            return running.finished_with(Vec::new(), false).map(|ended| Some(ended.status));
-        }
-        if has_changed || Instant::now() >= ask_at {
-            if !is_wanted() {
-                return Ok(None);
-            }
-            ask_at = Instant::now() + ASK_AGAIN;
-        }
-    }
+/// Waits for the output alone, as [`read_to_end`] asks for it.
+pub(crate) fn wait_readable(pipe: BorrowedFd<'_>, until: Instant) -> Result<Option<bool>> {
+    poll_until(&mut [PollFd::from_borrowed_fd(pipe, PollFlags::IN)], until).map(Some)
 }
 
 /// Starts a program that outlives this process, and does not wait for it. It inherits none of the
@@ -256,14 +224,7 @@ pub fn outlive_while(
 pub fn start_apart<A: AsRef<OsStr>>(program: &Path, arguments: &[A], redacts: bool) -> Result<()> {
     let mut command = Command::new(program);
     command.args(arguments);
-    // What it starts could read the environment of its parent.
-    let mut taken = Vec::new();
-    for (name, value) in std::env::vars_os() {
-        if let Some(name) = name.to_str().filter(|name| secrets::is_clients_secret(name)) {
-            command.env_remove(name);
-            taken.push((name.to_owned(), value.to_string_lossy().into_owned()));
-        }
-    }
+    let taken = take_secrets(&mut command);
     // The client waits until every copy of a hook's output is closed.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command.stdin(if redacts { Stdio::piped() } else { Stdio::null() });
@@ -274,6 +235,19 @@ pub fn start_apart<A: AsRef<OsStr>>(program: &Path, arguments: &[A], redacts: bo
         let _ = stdin.write_all(&serde_json::to_vec(&taken)?);
     }
     Ok(())
+}
+
+/// Takes the client's secrets out of a command's environment, and returns them: what it starts could read
+/// the environment of its parent.
+pub(crate) fn take_secrets(command: &mut Command) -> Vec<(String, String)> {
+    let variables = std::env::vars_os();
+    let ours = variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let secrets = ours.filter(|(name, _)| secrets::is_clients_secret(name));
+    let taken = secrets.map(|(name, value)| {
+        command.env_remove(&name);
+        (name, value.to_string_lossy().into_owned())
+    });
+    taken.collect()
 }
 
 /// Runs a command to its end and returns its output.
@@ -456,7 +430,8 @@ mod tests {
             format!("touch '{0}/a'; mv '{0}/a' '{0}/b'; sleep 100", folder.path().display());
         let run = |script: &str, wanted: bool| {
             let arguments = ["-c", script];
-            outlive_while(Path::new("/bin/sh"), &arguments, &watch, || wanted).unwrap()
+            let running = start_held(Path::new("/bin/sh"), &arguments).unwrap();
+            running.finish_while_wanted(&watch, || wanted).unwrap()
         };
         let began = Instant::now();
         assert_eq!(run(&script, false), None);

@@ -4,7 +4,7 @@
 //! The program starts before anything else is read, so it runs while we work, and it has a
 //! deadline. If the client no longer needs the line, it ends us, and we end the program.
 
-use crate::process::command::signals;
+use crate::process::wait_any;
 use crate::{git::scratch, process};
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -40,7 +40,7 @@ pub fn ask(command: &str, input: &[u8]) -> Result<RunningStatusLine> {
         .context("could not pass on the client's JSON")?;
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", command]).stdin(given).stderr(Stdio::null());
-    let ended = signals::stream(&[SIGTERM, SIGINT, SIGHUP])?;
+    let ended = wait_any::stream(&[SIGTERM, SIGINT, SIGHUP])?;
     let running = process::start_as_given(&mut shell)?;
     let group = running.group();
     std::thread::spawn(move || go_along(ended, group));

@@ -7,20 +7,18 @@
 
 pub(crate) mod family;
 mod output;
-pub(crate) mod signals;
 mod supervise;
 
-use crate::process::clock;
+use crate::process::{self, clock, read_to_end, wait_readable};
 use anyhow::{Context, Result, bail};
 pub use family::adopt as adopt_orphans;
 use jiff::Timestamp;
 use ralph_core::evidence::tests_run::Summary;
 use ralph_core::state::Bounds;
 use ralph_core::text::secrets;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
-use std::io::{BufRead, Read, Write};
+use std::io::{BufRead, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -113,7 +111,10 @@ pub(crate) fn run_request(
     let started_at = clock::now();
     let began = Instant::now();
     let request = line(request)?;
-    let mut supervisor = family::start(&mut scrubbed(order.ralph))
+    let mut command = Command::new(order.ralph);
+    command.arg("supervise").stdin(Stdio::piped()).stdout(Stdio::piped());
+    process::take_secrets(&mut command);
+    let mut supervisor = family::start(&mut command)
         .with_context(|| format!("could not start `{}`", order.ralph.display()))?;
     // Kept open until the answer is here: closing it tells the supervisor that we have died.
     let mut line_to_it = supervisor.child.stdin.take().context("its input is not a pipe")?;
@@ -121,8 +122,14 @@ pub(crate) fn run_request(
     // the deadline; so close the pipe at once. If the supervisor has died already, reading its
     // answer shows that.
     let line_to_it = line_to_it.write_all(&request).is_ok().then_some(line_to_it);
-    let answer = read_answer(&mut supervisor.child, began + order.deadline.min(FAR) + MARGIN)?;
+    let mut answer_of_it = supervisor.child.stdout.take().context("its output is not a pipe")?;
+    let until = began + order.deadline.min(FAR) + MARGIN;
+    let answer = read_to_end(&mut answer_of_it, until, usize::MAX, wait_readable);
+    if answer.is_err() {
+        supervisor.child.kill().context("could not end the supervisor")?;
+    }
     drop(line_to_it);
+    let answer = answer.ok().flatten().unwrap_or_default().0;
     let report = match read(&answer) {
         Some(report) => report,
         None => without_answer(&mut supervisor.child, order, began.elapsed())?,
@@ -133,42 +140,6 @@ pub(crate) fn run_request(
         family::end_all();
     }
     Ok(report.into_run(started_at))
-}
-
-/// Builds the supervisor's command without the client's secrets: a command can read the environment
-/// of its parent.
-fn scrubbed(ralph: &Path) -> Command {
-    let mut command = Command::new(ralph);
-    command.arg("supervise").stdin(Stdio::piped()).stdout(Stdio::piped());
-    for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(secrets::is_clients_secret) {
-            command.env_remove(&name);
-        }
-    }
-    command
-}
-
-/// Reads everything that the supervisor prints. A supervisor that takes too long is killed.
-fn read_answer(supervisor: &mut Child, until: Instant) -> Result<Vec<u8>> {
-    let mut pipe = supervisor.stdout.take().context("its output is not a pipe")?;
-    let mut answer = Vec::new();
-    let mut piece = [0; 4096];
-    loop {
-        let left = until.saturating_duration_since(Instant::now());
-        let left = Timespec::try_from(left).context("the deadline is too far away")?;
-        match poll(&mut [PollFd::new(&pipe, PollFlags::IN)], Some(&left)) {
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error).context("could not wait for the supervisor"),
-            Ok(0) => {
-                supervisor.kill().context("could not end the supervisor")?;
-                return Ok(answer);
-            }
-            Ok(_) => match pipe.read(&mut piece).context("could not read the answer")? {
-                0 => return Ok(answer),
-                read => answer.extend_from_slice(&piece[..read]),
-            },
-        }
-    }
 }
 
 /// The report on a command whose supervisor gave no answer.

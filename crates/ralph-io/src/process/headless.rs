@@ -6,7 +6,7 @@
 //! with another's.
 
 use crate::process::command::adopt_orphans;
-use crate::process::command::family::{self, Member};
+use crate::process::command::family::{self, Family, FamilyEnding, Member};
 use crate::process::wait_any::{InterruptRequest, Interrupts};
 use crate::project::trusted_read;
 use anyhow::{Context, Result};
@@ -14,16 +14,16 @@ use ralph_core::stop::rounds::Exit;
 use ralph_core::text::secrets;
 use ralph_core::text::secrets::Redactor;
 use rustix::fs::OFlags;
-use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, waitpid};
+use rustix::process::{Pid, WaitStatus};
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{PipeReader, Read, Write, pipe};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -100,16 +100,14 @@ pub fn run(
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     adopt_orphans()?;
     let others = family::children();
-    let (child, out, err) = spawn(start)?;
-    let pid = Pid::from_child(&child);
+    let (client, out, err) = spawn(start)?;
     let watch = ClientWatch {
-        child,
-        family: Family { others, client: pid },
+        client,
+        family: Family::new(others, Some(client)),
         out: Some(out),
         err: Some(err),
         last_words: Vec::new(),
         forgot: false,
-        exit: None,
         settled_at: None,
         told: InterruptRequest::Nothing,
         grace: start.grace,
@@ -117,10 +115,10 @@ pub fn run(
         interrupts,
         listener,
     };
-    watch.finish()
+    Ok(watch.finish())
 }
 
-fn spawn(start: &ClientStart<'_>) -> Result<(Child, PipeReader, PipeReader)> {
+fn spawn(start: &ClientStart<'_>) -> Result<(Pid, PipeReader, PipeReader)> {
     let ends = || {
         let (reader, writer) = pipe().context("could not make a pipe")?;
         rustix::io::ioctl_fionbio(&reader, true).context("could not make a pipe")?;
@@ -146,11 +144,11 @@ fn spawn(start: &ClientStart<'_>) -> Result<(Child, PipeReader, PipeReader)> {
     }
     let child = command.spawn();
     let child = child.with_context(|| format!("could not start `{}`", start.program.display()))?;
-    Ok((child, out, err))
+    Ok((Pid::from_child(&child), out, err))
 }
 
 struct ClientWatch<'a> {
-    child: Child,
+    client: Pid,
     family: Family,
     /// Not set after the other end is closed.
     out: Option<PipeReader>,
@@ -158,8 +156,6 @@ struct ClientWatch<'a> {
     last_words: Vec<u8>,
     /// True if the beginning of standard error was dropped.
     forgot: bool,
-    /// The client's own exit status.
-    exit: Option<ExitStatus>,
     /// Since when nothing more is expected.
     settled_at: Option<Instant>,
     told: InterruptRequest,
@@ -170,41 +166,45 @@ struct ClientWatch<'a> {
 }
 
 impl ClientWatch<'_> {
-    fn finish(mut self) -> Result<ClientExit> {
-        let ended = self.watch()?;
-        let names = self.family.end(&mut self.child, &mut self.exit, self.interrupts);
+    fn finish(mut self) -> ClientExit {
+        let ended = self.watch();
+        let names = self.names();
+        let mut ending = FamilyEnding::begin(POLITE);
+        while let Some(next) = self.family.press(&mut ending) {
+            self.interrupts.wait(&[], next);
+        }
         self.drain();
         let leftovers = if ended == Some(Exit::Interrupted) { Vec::new() } else { names };
         let last_words = String::from_utf8_lossy(&self.whole_words()).into_owned();
-        let exit = ended.or_else(|| self.exit.map(by_itself)).unwrap_or(Exit::Leftovers);
-        Ok(ClientExit { exit, leftovers, last_words })
+        let exit = ended.or_else(|| self.family.exit.map(by_itself)).unwrap_or(Exit::Leftovers);
+        ClientExit { exit, leftovers, last_words }
     }
 
     /// Waits until the client has ended and left nothing, or has to be ended. Returns the reason if
     /// it has to be ended.
-    fn watch(&mut self) -> Result<Option<Exit>> {
+    fn watch(&mut self) -> Option<Exit> {
         loop {
-            self.take_in()?;
+            self.take_in();
             if self.told == InterruptRequest::End || self.listener.is_refused() {
-                return Ok(Some(Exit::Interrupted));
+                return Some(Exit::Interrupted);
             }
             let now = Instant::now();
             let until = self.settled_at.map(|at| at + self.patience());
-            if self.exit.is_some() && !self.family.is_alive() {
-                return Ok(None);
+            if self.family.exit.is_some() && self.family.is_gone() {
+                return None;
             }
             if until.is_some_and(|until| now >= until) {
-                return Ok(self.exit.is_none().then_some(Exit::Leftovers));
+                return self.family.exit.is_none().then_some(Exit::Leftovers);
             }
             // Descendants that are not our children yet send no signal when they end, so poll.
-            let next = if self.exit.is_some() { now + AGAIN } else { now + FAR };
+            let next = if self.family.exit.is_some() { now + AGAIN } else { now + FAR };
             self.wait(until.map_or(next, |until| until.min(next)));
         }
     }
 
     /// How long the client may still live. One that has exited waits for nothing.
     fn patience(&self) -> Duration {
-        match self.exit.is_none() && self.listener.has_background() {
+        match self.family.exit.is_none() && self.listener.has_background() {
             true => self.background.max(self.grace),
             false => self.grace,
         }
@@ -217,7 +217,7 @@ impl ClientWatch<'_> {
     }
 
     /// Handles everything that has happened by now.
-    fn take_in(&mut self) -> Result<()> {
+    fn take_in(&mut self) {
         let mut bytes = vec![0; PIECE];
         // Bounded: an interrupt must not wait for a client that prints without end.
         for _ in 0..64 {
@@ -228,21 +228,26 @@ impl ClientWatch<'_> {
             let Some(read) = read(&mut self.err, &mut bytes) else { break };
             self.remember(&bytes[..read]);
         }
-        self.look_around()
+        self.look_around();
     }
 
-    fn look_around(&mut self) -> Result<()> {
+    /// The names of the client's descendants, or the client's own if it has none.
+    fn names(&self) -> Vec<String> {
+        let (client, started): (Vec<Member>, Vec<Member>) =
+            self.family.members().into_iter().partition(|one| one.pid == self.client);
+        let named = if started.is_empty() { client } else { started };
+        named.into_iter().map(|one| one.name).collect()
+    }
+
+    fn look_around(&mut self) {
         let asked = self.interrupts.asked();
         if asked > self.told {
             self.told = asked;
             self.listener.asked(asked);
         }
-        if self.exit.is_none() {
-            self.exit = self.child.try_wait().context("could not wait for the client")?;
-        }
-        let is_settled = self.listener.is_settled() || self.exit.is_some();
+        self.family.reap();
+        let is_settled = self.listener.is_settled() || self.family.exit.is_some();
         self.settled_at = is_settled.then(|| self.settled_at.unwrap_or_else(Instant::now));
-        Ok(())
     }
 
     fn remember(&mut self, piece: &[u8]) {
@@ -288,99 +293,16 @@ fn read(pipe: &mut Option<PipeReader>, bytes: &mut [u8]) -> Option<usize> {
     }
 }
 
-fn by_itself(status: ExitStatus) -> Exit {
-    match (status.code(), status.signal()) {
+fn by_itself(status: WaitStatus) -> Exit {
+    match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => Exit::Code(code),
         (None, signal) => Exit::Signal(signal.unwrap_or_default()),
     }
 }
 
-// Ends the client and all its descendants, wherever they went.
-
 /// How long a process may take to end after SIGTERM. The client ends its own shells, and runs its
 /// session-end hooks.
 const POLITE: Duration = Duration::from_secs(2);
-
-/// The interval between SIGKILLs: processes may have been started since the last list was read.
-const KILL_AGAIN: Duration = Duration::from_millis(50);
-
-/// When we give up: a process that is alive by then is out of our power.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// A client and all its descendants.
-struct Family {
-    /// Our children from before the client; they and their descendants do not belong to it.
-    others: Vec<Pid>,
-    /// The client, which leads a group.
-    client: Pid,
-}
-
-impl Family {
-    /// Reaps our new children; true if anything but zombies is left.
-    fn is_alive(&self) -> bool {
-        self.reap();
-        !self.members().is_empty()
-    }
-
-    /// Ends everything. Returns the names of the client's descendants, or the client's own if it
-    /// had none.
-    fn end(
-        &self,
-        child: &mut Child,
-        exit: &mut Option<ExitStatus>,
-        interrupts: &Interrupts,
-    ) -> Vec<String> {
-        let began = Instant::now();
-        let names = self.names();
-        let mut members = self.members();
-        if !members.is_empty() {
-            self.signal(&members, Signal::TERM);
-        }
-        while began.elapsed() < PATIENCE {
-            if exit.is_none() {
-                *exit = child.try_wait().unwrap_or_default();
-            }
-            self.reap();
-            members = self.members();
-            if members.is_empty() && exit.is_some() {
-                break;
-            }
-            if began.elapsed() >= POLITE {
-                self.signal(&members, Signal::KILL);
-            }
-            interrupts.wait(&[], Instant::now() + KILL_AGAIN);
-        }
-        names
-    }
-
-    /// Signals the client first: otherwise it would report the end of a shell to the model as an
-    /// event.
-    fn signal(&self, members: &[Member], signal: Signal) {
-        if members.iter().any(|one| one.pid == self.client) {
-            let _ = kill_process_group(self.client, signal);
-        }
-        members.iter().for_each(|one| one.signal(signal));
-    }
-
-    fn names(&self) -> Vec<String> {
-        let (client, started): (Vec<Member>, Vec<Member>) =
-            self.members().into_iter().partition(|one| one.pid == self.client);
-        let named = if started.is_empty() { client } else { started };
-        named.into_iter().map(|one| one.name).collect()
-    }
-
-    fn members(&self) -> Vec<Member> {
-        family::members_without(&self.others, self.client)
-    }
-
-    /// Reaps adopted orphans. The client itself is reaped through its `Child`.
-    fn reap(&self) {
-        let of_us = family::children();
-        for child in of_us.iter().filter(|pid| **pid != self.client && !self.others.contains(pid)) {
-            let _ = waitpid(Some(*child), WaitOptions::NOHANG);
-        }
-    }
-}
 
 // Keeps everything that a client printed, without secrets, in a file that only its owner can read.
 //

@@ -4,11 +4,12 @@
 //! member is a process that runs one client. It reads its order from its standard input, which we
 //! keep open: if we die, for whatever reason, it reads the end there.
 
-use crate::process::command::{adopt_orphans, family};
+use crate::process::command::adopt_orphans;
+use crate::process::command::family::{self, Family, FamilyEnding};
 use crate::process::wait_any::{InterruptRequest, Interrupts};
 use crate::process::watch::Watch;
 use anyhow::{Context, Result};
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use rustix::process::{Pid, Signal, kill_process};
 use std::io::{PipeReader, Read, Write, pipe};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
@@ -19,15 +20,9 @@ use std::time::{Duration, Instant};
 /// How much is read at once.
 const PIECE: usize = 64 * 1024;
 
-/// The interval between SIGKILLs: processes may have been started since the last list was read.
-const AGAIN: Duration = Duration::from_millis(50);
-
 /// How long a process may take to end after SIGTERM, which a client in a sandbox needs to remove
 /// its files from the project.
 const POLITE: Duration = Duration::from_secs(2);
-
-/// When we give up: a process that is alive by then is out of our power.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// An event of a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,24 +173,9 @@ impl Crew {
     fn end_what_is_left(&self, interrupts: &Interrupts) {
         let members = self.members.iter().map(|member| Pid::from_child(&member.child));
         let others: Vec<Pid> = members.chain(self.others.iter().copied()).collect();
-        let began = Instant::now();
-        let mut asked: Vec<Pid> = Vec::new();
-        while began.elapsed() < PATIENCE {
-            for child in family::children().iter().filter(|pid| !others.contains(pid)) {
-                let _ = waitpid(Some(*child), WaitOptions::NOHANG);
-            }
-            let left = family::left_to_us(&others);
-            if left.is_empty() {
-                return;
-            }
-            if began.elapsed() >= POLITE {
-                left.iter().for_each(|one| one.signal(Signal::KILL));
-            }
-            for one in left.iter().filter(|one| !asked.contains(&one.pid)) {
-                one.signal(Signal::TERM);
-            }
-            asked = left.iter().map(|one| one.pid).collect();
-            interrupts.wait(&[], Instant::now() + AGAIN);
+        let (mut family, mut ending) = (Family::new(others, None), FamilyEnding::begin(POLITE));
+        while let Some(next) = family.press(&mut ending) {
+            interrupts.wait(&[], next);
         }
     }
 }

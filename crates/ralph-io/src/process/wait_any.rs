@@ -4,16 +4,15 @@
 //! process ends or is suspended; then [`StopSignal::carry_out`] does what the signal would have
 //! done.
 
-use crate::process::command::signals::{clear, count, stream};
-use crate::process::watch::Watch;
+use crate::process::watch::{Watch, poll_until};
 use anyhow::{Context, Result};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::termios::{QueueSelector, tcflush};
 use signal_hook::consts::signal::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
-use signal_hook::low_level::emulate_default_handler;
+use signal_hook::low_level::{emulate_default_handler, pipe};
 use std::cell::Cell;
-use std::io::stdin;
+use std::io::{Read, stdin};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -93,8 +92,6 @@ impl Attention {
     }
 
     fn wait_once(&self, watch: &Watch, until: Instant) -> Result<Wakeup> {
-        let left = until.saturating_duration_since(Instant::now());
-        let left = Timespec::try_from(left).context("could not wait that long")?;
         let stdin = std::io::stdin();
         let mut ready = vec![PollFd::new(&stdin, PollFlags::IN)];
         ready.extend(watch.as_fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
@@ -103,10 +100,7 @@ impl Attention {
         ready.extend(
             ends.chain([&self.rests, &self.redraw]).map(|end| PollFd::new(end, PollFlags::IN)),
         );
-        match poll(&mut ready, Some(&left)) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error).context("could not wait"),
-        }
+        poll_until(&mut ready, until).context("could not wait")?;
         let has_input = !ready[0].revents().is_empty();
         let changed = watch.take_change(at > 1 && !ready[1].revents().is_empty())?;
         let mut heard = Wakeup { changed, ..Wakeup::default() };
@@ -200,19 +194,41 @@ impl Interrupts {
     /// Waits for a signal, for a child's end, or for one of `others` to be readable, at most until
     /// `until`. Returns which of `others` are readable.
     pub(crate) fn wait(&self, others: &[BorrowedFd<'_>], until: Instant) -> Vec<bool> {
-        let left = until.saturating_duration_since(Instant::now()).min(Duration::from_secs(3600));
-        let left = Timespec::try_from(left).unwrap_or_default();
+        let until = until.min(Instant::now() + Duration::from_secs(3600));
         let ours = [&self.keyboard, &self.end, &self.child];
         let mut ends: Vec<PollFd<'_>> =
             ours.iter().map(|end| PollFd::new(*end, PollFlags::IN)).collect();
         ends.extend(others.iter().map(|other| PollFd::from_borrowed_fd(*other, PollFlags::IN)));
-        if poll(&mut ends, Some(&left)).is_err() {
-            // Interrupted by a signal: its byte is in its stream, and the next turn reads it.
+        // Interrupted by a signal, it says that nothing is readable: the next turn reads the signal's byte.
+        if !poll_until(&mut ends, until).is_ok_and(|is_ready| is_ready) {
             return vec![false; others.len()];
         }
-        clear(&self.child);
+        count(&self.child);
         ends[ours.len()..].iter().map(|end| !end.revents().is_empty()).collect()
     }
+}
+
+/// A stream that receives one byte for each of these signals.
+pub(crate) fn stream(signals: &[i32]) -> Result<UnixStream> {
+    let caught = || -> std::io::Result<UnixStream> {
+        let (read, write) = UnixStream::pair()?;
+        read.set_nonblocking(true)?;
+        for signal in signals {
+            pipe::register(*signal, write.try_clone()?)?;
+        }
+        Ok(read)
+    };
+    caught().context("could not catch signals")
+}
+
+/// Counts the signals since the last call.
+pub(crate) fn count(mut stream: &UnixStream) -> usize {
+    let mut bytes = [0; 256];
+    let mut n_signals = 0;
+    while let Ok(read @ 1..) = stream.read(&mut bytes) {
+        n_signals += read;
+    }
+    n_signals
 }
 
 // Waits for the user: for input on the terminal, for a change made from another one, or for

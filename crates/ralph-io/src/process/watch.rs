@@ -113,7 +113,7 @@ impl Watch {
 }
 
 /// True if one of these is readable. A signal ends the wait as well.
-fn poll_until(ends: &mut [PollFd<'_>], until: Instant) -> Result<bool> {
+pub(crate) fn poll_until(ends: &mut [PollFd<'_>], until: Instant) -> Result<bool> {
     let left = until.saturating_duration_since(Instant::now());
     let left = Timespec::try_from(left).context("could not wait that long")?;
     match poll(ends, Some(&left)) {

@@ -9,7 +9,6 @@ use crate::process;
 use crate::process::programs;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use ralph_core::tasks::beads::{self, BdVersion, Bead};
-use ralph_core::text::secrets;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -119,11 +118,7 @@ pub fn has_store(folder: &Path) -> bool {
 fn run(program: &Path, arguments: &[&str]) -> Result<(Option<i32>, String, String)> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
-    for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(secrets::is_clients_secret) {
-            command.env_remove(&name);
-        }
-    }
+    process::take_secrets(&mut command);
     // The JSON form that every later version keeps. Older ones print their own, which we parse too.
     command.env("BD_JSON_ENVELOPE", "1");
     // A file, not a pipe: bd may write more errors than a pipe holds while we read its output.

@@ -121,7 +121,8 @@ pub(crate) fn serve(file: &LoopFile, budget: Duration) -> Result<()> {
                 || is_live(file) && Instant::now() < until && checks::beside(folder) == files;
             let arguments = arguments("--once", file);
             let arguments = arguments.each_ref().map(String::as_str);
-            process::outlive_while(&programs::running()?, &arguments, &watch, is_wanted)?;
+            let running_once = process::start_held(&programs::running()?, &arguments)?;
+            running_once.finish_while_wanted(&watch, is_wanted)?;
             // A run that settled nothing would not do so the next time.
             leave(folder, &files)?;
             drop(running);

@@ -9,8 +9,10 @@
 use crate::process::portable;
 use crate::process::table::{self, ProcessRow, ProcessTable};
 use anyhow::{Context, Result};
+use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitOptions, kill_process, kill_process_group, test_kill_process_group, waitpid,
+    Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group,
+    test_kill_process_group, waitpid,
 };
 use std::collections::HashMap;
 use std::process::{Child, Command};
@@ -26,6 +28,7 @@ pub(crate) fn mark() -> Option<(&'static str, String)> {
 }
 
 /// A living process, or a whole group if its processes are unknown.
+#[derive(Clone)]
 pub(crate) struct Member {
     /// The name shown to the user.
     pub(crate) name: String,
@@ -36,7 +39,7 @@ pub(crate) struct Member {
 impl Member {
     /// Errors are ignored: a process that has ended needs no signal, and a process of another user
     /// cannot get one.
-    pub(crate) fn signal(&self, signal: Signal) {
+    fn signal(&self, signal: Signal) {
         let _ = match self.is_group {
             true => kill_process_group(self.pid, signal),
             false => kill_process(self.pid, signal),
@@ -44,9 +47,110 @@ impl Member {
     }
 }
 
-/// All living descendants of this process, with what is left of the group that a command led.
-pub(crate) fn members(group: Pid) -> Vec<Member> {
-    members_without(&[], group)
+/// How often one that has to end is looked for again: it may have started others since the last list was
+/// read.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// All that one child has started, wherever it went, and the child itself.
+#[derive(Debug)]
+pub(crate) struct Family {
+    /// Our children from before; they and their descendants do not belong to it.
+    others: Vec<Pid>,
+    /// The child, which leads a group; `None` if it has ended and only its orphans are left.
+    leader: Option<Pid>,
+    /// The leader's own exit status.
+    pub(crate) exit: Option<WaitStatus>,
+}
+
+/// The end of a family that is under way.
+pub(crate) struct FamilyEnding {
+    began: Instant,
+    /// How long a process may take to end after SIGTERM.
+    grace: Duration,
+    asked: Vec<Pid>,
+}
+
+impl Family {
+    pub(crate) fn new(others: Vec<Pid>, leader: Option<Pid>) -> Family {
+        Family { others, leader, exit: None }
+    }
+
+    /// Reaps what has ended. True if nothing but zombies is left.
+    pub(crate) fn is_gone(&mut self) -> bool {
+        let is_childless = self.reap();
+        // A process that adopts every orphan and has no child has no descendants either. That answer
+        // comes from the kernel; a process list is stale by the time it is read.
+        match self.others.is_empty() && !portable::is_used() {
+            true => is_childless,
+            false => {
+                let is_leader_gone = self.leader.is_none() || self.exit.is_some();
+                is_leader_gone && self.members().is_empty()
+            }
+        }
+    }
+
+    /// Reaps the child and orphans that have ended. True if this process has no child at all.
+    pub(crate) fn reap(&mut self) -> bool {
+        let mut ours = (!self.others.is_empty()).then(children).into_iter().flatten();
+        loop {
+            let ended = match self.others.is_empty() {
+                true => rustix::process::wait(WaitOptions::NOHANG),
+                false => match ours.find(|pid| !self.others.contains(pid)) {
+                    Some(child) => waitpid(Some(child), WaitOptions::NOHANG),
+                    None => return false,
+                },
+            };
+            match ended {
+                Ok(Some((pid, status))) if Some(pid) == self.leader => self.exit = Some(status),
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) if self.others.is_empty() => return false,
+                Err(_) if self.others.is_empty() => return true,
+                Ok(None) | Err(_) => {}
+            }
+        }
+    }
+
+    pub(crate) fn members(&self) -> Vec<Member> {
+        match self.leader {
+            Some(group) => members_without(&self.others, group),
+            None => left_to_us(&self.others),
+        }
+    }
+
+    /// Asks what is left to end, or kills it once the time for that is over. Returns when to do so again;
+    /// `None` if nothing is left, or if what is left is out of our power.
+    pub(crate) fn press(&mut self, ending: &mut FamilyEnding) -> Option<Instant> {
+        let elapsed = ending.began.elapsed();
+        if self.is_gone() || elapsed >= ending.grace + PATIENCE {
+            return None;
+        }
+        let members = self.members();
+        if elapsed >= ending.grace {
+            self.signal(&members, Signal::KILL);
+        }
+        let is_new = |one: &&Member| !ending.asked.contains(&one.pid);
+        if members.iter().any(|one| is_new(&one)) {
+            let new: Vec<Member> = members.iter().filter(is_new).cloned().collect();
+            // One that is stopped has to go on in order to end.
+            [Signal::TERM, Signal::CONT].into_iter().for_each(|it| self.signal(&new, it));
+        }
+        ending.asked = members.iter().map(|one| one.pid).collect();
+        Some(Instant::now() + AGAIN)
+    }
+
+    /// Signals the child first: a client would report the end of a shell to the model as an event.
+    fn signal(&self, members: &[Member], signal: Signal) {
+        if let Some(leader) = self.leader.filter(|it| members.iter().any(|one| one.pid == *it)) {
+            let _ = kill_process_group(leader, signal);
+        }
+        members.iter().for_each(|one| one.signal(signal));
+    }
+}
+
+impl FamilyEnding {
+    pub(crate) fn begin(grace: Duration) -> FamilyEnding {
+        FamilyEnding { began: Instant::now(), grace, asked: Vec::new() }
+    }
 }
 
 /// Our children that came to us as orphans, recognised by a POSIX session other than ours, with
@@ -67,7 +171,7 @@ pub(crate) fn children() -> Vec<Pid> {
 
 /// All living descendants of this process except `others` and their descendants, with what is left
 /// of the group that a command led. `group` stands for them if the system shows no processes.
-pub(crate) fn members_without(others: &[Pid], group: Pid) -> Vec<Member> {
+fn members_without(others: &[Pid], group: Pid) -> Vec<Member> {
     match processes() {
         Some(all) => match mark() {
             None => living(family(&all, others, None)),
@@ -85,7 +189,7 @@ pub(crate) fn members_without(others: &[Pid], group: Pid) -> Vec<Member> {
 
 /// All living descendants of this process except `others` and their descendants; empty if the
 /// system shows no processes.
-pub(crate) fn left_to_us(others: &[Pid]) -> Vec<Member> {
+fn left_to_us(others: &[Pid]) -> Vec<Member> {
     processes().map(|all| living(family(&all, others, None))).unwrap_or_default()
 }
 
@@ -180,7 +284,7 @@ fn processes() -> Option<Vec<ProcessRow>> {
 // Only a process that has asked for orphans gets them. Our own children are told from orphans by
 // their POSIX session, and supervisors by a list; so both are handled here.
 
-/// More than the kernel needs to kill what can be killed.
+/// When we give up on a process that was killed: one that is alive by then is out of our power.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The supervisors that are running. Locked while one is started and while orphans are ended, so
@@ -208,7 +312,6 @@ pub fn adopt() -> Result<()> {
 /// (measured with qemu-user 7.2). Without orphans, a command is supervised as on macOS.
 #[cfg(target_os = "linux")]
 fn unless_unknown(asked: rustix::io::Result<()>) -> rustix::io::Result<()> {
-    use rustix::io::Errno;
     match asked {
         Err(Errno::INVAL | Errno::NOSYS) => Ok(()),
         other => other,
@@ -339,7 +442,6 @@ mod tests {
 #[cfg(all(test, target_os = "linux"))]
 mod orphans_tests {
     use super::*;
-    use rustix::io::Errno;
 
     #[test]
     fn a_system_that_knows_no_orphans_is_no_failure_and_one_that_refuses_is() {

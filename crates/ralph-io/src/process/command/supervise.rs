@@ -4,22 +4,22 @@
 //! standard input, which means that our caller has died. What the command leaves is ended before we
 //! answer; the result is still the command's own exit code.
 
+use super::family::{Family, FamilyEnding};
 use super::output::Output;
-use super::signals::{self, Signals};
 use super::{CommandEnd, FAR, adopt_orphans, family};
 use crate::process::bounds::{Bounded, FIRST_PROCESS};
 use crate::process::command::{self, CommandReport, CommandRequest};
-use crate::process::{elsewhere, portable, programs};
+use crate::process::wait_any::{InterruptRequest, Interrupts};
+use crate::process::{elsewhere, programs};
 use anyhow::{Context, Result};
 use ralph_core::evidence::tests_run::Summary;
 use ralph_core::project::bounds;
 use ralph_core::state::Bounds;
 use ralph_core::text::sanitize;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+use rustix::process::Pid;
 use std::ffi::OsStr;
 use std::io::{PipeReader, Read, pipe};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -28,12 +28,6 @@ use std::time::{Duration, Instant};
 
 /// How long a process may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_millis(500);
-
-/// The interval between SIGKILLs: processes may have been started since the last list was read.
-const AGAIN: Duration = Duration::from_millis(50);
-
-/// When we give up: a process that is alive by then is out of our power.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The names of the processes that hold a command within its bounds, or run it on other files.
 const OURS: [&str; 3] = ["bwrap", "ralph", FIRST_PROCESS];
@@ -44,22 +38,21 @@ const PIECE: usize = 64 * 1024;
 /// Runs the requested command. The observer gets every byte of the output as it is written.
 pub fn supervise(request: &CommandRequest, observer: &mut dyn FnMut(&[u8])) -> CommandReport {
     let began = Instant::now();
-    let started = prepare().and_then(|signals| Ok((signals, start(request)?)));
+    let started = prepare().and_then(|interrupts| Ok((interrupts, start(request)?)));
     match started {
         Err(error) => {
             CommandReport::nothing(CommandEnd::NotStarted(format!("{error:#}")), began.elapsed())
         }
-        Ok((signals, (command, pipe, bounded))) => CommandWatch {
+        Ok((interrupts, (command, pipe, bounded))) => CommandWatch {
             began,
             deadline: began + Duration::from_millis(request.deadline_ms).min(FAR),
-            command,
-            signals,
+            family: Family::new(Vec::new(), Some(command)),
+            interrupts,
             pipe: Some(pipe),
             bounds: request.bounds.as_ref(),
             is_elsewhere: request.elsewhere.is_some(),
             bounded,
             output: Output::begin(request, observer),
-            exit: None,
             is_stopped: false,
         }
         .finish(),
@@ -68,29 +61,26 @@ pub fn supervise(request: &CommandRequest, observer: &mut dyn FnMut(&[u8])) -> C
 
 /// Makes this process adopt orphans, and shields it from the terminal and from signals to its old
 /// process group.
-fn prepare() -> Result<Signals> {
+fn prepare() -> Result<Interrupts> {
     // Without a terminal, a command that asks for a password fails at once instead of waiting. An
     // error means that we already lead a POSIX session.
     let _ = rustix::process::setsid();
     adopt_orphans()?;
-    Signals::catch()
+    Interrupts::catch()
 }
 
 /// A command that is running, or whose leftovers are.
 struct CommandWatch<'a> {
     began: Instant,
     deadline: Instant,
-    /// The command's process, which leads a group.
-    command: Pid,
-    signals: Signals,
+    family: Family,
+    interrupts: Interrupts,
     bounds: Option<&'a Bounds>,
     is_elsewhere: bool,
     bounded: Option<Bounded>,
     /// Not set after the other end is closed.
     pipe: Option<PipeReader>,
     output: Output<'a>,
-    /// The command's own exit status.
-    exit: Option<WaitStatus>,
     /// True if our caller has died, or we were told to end.
     is_stopped: bool,
 }
@@ -155,7 +145,8 @@ impl CommandWatch<'_> {
     /// Waits until the command itself has ended, or has to be ended.
     fn watch(&mut self) -> CommandEnd {
         loop {
-            match self.exit.map(|status| (status.exit_status(), status.terminating_signal())) {
+            match self.family.exit.map(|status| (status.exit_status(), status.terminating_signal()))
+            {
                 Some((Some(code), _)) => return CommandEnd::Exited(code),
                 Some((None, signal)) => return CommandEnd::Signalled(signal.unwrap_or_default()),
                 None if self.is_stopped => return CommandEnd::Stopped,
@@ -165,72 +156,34 @@ impl CommandWatch<'_> {
         }
     }
 
-    /// Sends SIGTERM and then SIGKILL to everything that is left; returns the names of what was
-    /// left.
+    /// Ends everything that is left; returns the names of what was left.
     fn end_family(&mut self) -> Vec<String> {
-        if self.is_alone() {
+        if self.family.is_gone() {
             return Vec::new();
         }
-        let members = family::members(self.command);
-        for signal in [Signal::TERM, Signal::CONT] {
-            members.iter().for_each(|member| member.signal(signal));
+        let names = self.family.members().into_iter().map(|member| member.name).collect();
+        let mut ending = FamilyEnding::begin(GRACE);
+        while let Some(next) = self.family.press(&mut ending) {
+            self.turn(next);
         }
-        let until = Instant::now() + GRACE;
-        while Instant::now() < until && !self.is_alone() {
-            self.turn(until);
-        }
-        let until = Instant::now() + PATIENCE;
-        while Instant::now() < until && !self.is_alone() {
-            let alive = family::members(self.command);
-            alive.iter().for_each(|member| member.signal(Signal::KILL));
-            self.turn(until.min(Instant::now() + AGAIN));
-        }
-        members.into_iter().map(|member| member.name).collect()
-    }
-
-    /// True if nothing that the command started is alive.
-    fn is_alone(&mut self) -> bool {
-        // A process that adopts every orphan and has no child has no descendants either. That
-        // answer comes from the kernel; a process list is stale by the time it is read.
-        let childless = self.reap();
-        childless && (!portable::is_used() || family::members(self.command).is_empty())
+        names
     }
 
     /// Waits until something happens or until `until`, and handles it.
     fn turn(&mut self, until: Instant) {
-        let happened = self.wait(until);
-        if happened.output {
-            self.read();
-        }
-        if happened.child {
-            signals::clear(&self.signals.child);
-            let _ = self.reap();
-        }
-        self.is_stopped |= happened.stop;
-    }
-
-    fn wait(&self, until: Instant) -> Happened {
         let stdin = std::io::stdin();
-        let left = until.saturating_duration_since(Instant::now());
-        let left = Timespec::try_from(left).unwrap_or_default();
-        let mut ends = vec![PollFd::new(&self.signals.child, PollFlags::IN)];
         // Once told to end we need no second notice, and the end of the input would stay readable
         // for ever.
-        if !self.is_stopped {
-            ends.push(PollFd::new(&self.signals.stop, PollFlags::IN));
-            ends.push(PollFd::new(&stdin, PollFlags::IN));
+        let input = (!self.is_stopped).then(|| stdin.as_fd());
+        let output = self.pipe.as_ref().map(AsFd::as_fd);
+        let ends: Vec<BorrowedFd<'_>> = input.into_iter().chain(output).collect();
+        let mut ready = self.interrupts.wait(&ends, until).into_iter();
+        let is_input_ended = input.is_some() && ready.next() == Some(true) && is_at_end(&stdin);
+        if ready.next() == Some(true) {
+            self.read();
         }
-        if let Some(pipe) = &self.pipe {
-            ends.push(PollFd::new(pipe, PollFlags::IN));
-        }
-        if poll(&mut ends, Some(&left)).is_err() {
-            // Interrupted by a signal: its byte is in its stream, and the next turn reads it.
-            return Happened::default();
-        }
-        let ready: Vec<bool> = ends.iter().map(|end| !end.revents().is_empty()).collect();
-        let told = !self.is_stopped && (ready[1] || ready[2] && is_at_end(&stdin));
-        let output = self.pipe.is_some() && ready.last() == Some(&true);
-        Happened { child: ready[0], stop: told, output }
+        self.is_stopped |= is_input_ended | (self.interrupts.asked() != InterruptRequest::Nothing);
+        self.family.reap();
     }
 
     /// Reads one piece; returns whether there may be more.
@@ -254,26 +207,6 @@ impl CommandWatch<'_> {
             }
         }
     }
-
-    /// Reaps children that have ended: the command and orphans. True if no child remains.
-    fn reap(&mut self) -> bool {
-        loop {
-            match rustix::process::wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, status))) if pid == self.command => self.exit = Some(status),
-                Ok(Some(_)) | Err(Errno::INTR) => {}
-                Ok(None) => return false,
-                Err(_) => return true,
-            }
-        }
-    }
-}
-
-/// What ended a wait.
-#[derive(Default)]
-struct Happened {
-    output: bool,
-    child: bool,
-    stop: bool,
 }
 
 /// Only the end of the input matters: the caller sends nothing after the first line.
