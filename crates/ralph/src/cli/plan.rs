@@ -103,7 +103,7 @@ pub(crate) fn run_ideate(args: &IdeateArgs) -> Result<Exit> {
     args.client.check(&here, "ideate", &needs)?;
     user_files::make_folders(&logs, 0o700)?;
     let round = round(&here, args, &logs)?;
-    let found = look(&here, &round, args, &Interrupts::catch()?)?;
+    let found = look(&here, &round, &Interrupts::catch()?)?;
     // Reads the tasks only now: they may have changed while the client worked.
     let tasks = artefact::tasks(&artefact::in_no_session(&here))?;
     let all = ideas::behind(&tasks, &found);
@@ -115,14 +115,9 @@ pub(crate) fn run_ideate(args: &IdeateArgs) -> Result<Exit> {
 }
 
 /// If the ideas cannot be read, asks once more in the same session.
-fn look(
-    here: &Here,
-    round: &ClientRound,
-    args: &IdeateArgs,
-    interrupts: &Interrupts,
-) -> Result<Vec<Task>> {
+fn look(here: &Here, round: &ClientRound, interrupts: &Interrupts) -> Result<Vec<Task>> {
     let alone = round.log.with_file_name("round");
-    let came = engine::round(here, round, &alone, interrupts, &args.client.policy(), &|_| {})?;
+    let came = engine::round(here, round, &alone, interrupts, &|_| {})?;
     let problems = match read(&came)? {
         Ok(found) => return Ok(found),
         Err(problems) => problems,
@@ -136,7 +131,7 @@ fn look(
         label: format!("{}, asked again", round.label),
         ..round.clone()
     };
-    let came = engine::round(here, &again, &alone, interrupts, &args.client.policy(), &|_| {})?;
+    let came = engine::round(here, &again, &alone, interrupts, &|_| {})?;
     read(&came)?.map_err(|problems| {
         let shown: Vec<String> = problems.iter().map(|it| visible(&it.to_string())).collect();
         let log = visible(&round.log.display().to_string());

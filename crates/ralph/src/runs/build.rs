@@ -18,7 +18,6 @@ use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunE
 use crate::runs::left::LeftForGit;
 use crate::runs::options::ClientOptions;
 use crate::runs::parallel::held_by_client;
-use crate::runs::worker::RoundOrder;
 use anyhow::Result;
 pub(crate) use begin::{
     ReadyRun, RunOptions, alone, announce, ask_for_review, needs, nobody_works, note_start,
@@ -361,16 +360,15 @@ impl<'a> Owner<'a> for Builder<'a> {
             Ok(Begun { label, prompt }) => {
                 let BuildOrder { client, logs, .. } = &self.order;
                 let round = round(self.runner.here, client, logs, self.number, &session);
-                let round = ClientRound { label: label.clone(), prompt, ..round };
+                let round = ClientRound { label, prompt, ..round };
                 let alone = held_by_client(self.order.file);
-                let order = RoundOrder::new(round, &self.order.client.policy(), &alone);
                 self.show()?;
                 let state = engine::last_state(self.runner.here, self.order.file)?;
                 let of = match self.order.rounds {
                     0 => String::new(),
                     most => format!("of {most}"),
                 };
-                let started = self.runner.start(&session, &label, &of, &order);
+                let started = self.runner.start(&session, &of, round, &alone);
                 started.inspect_err(|_| self.could_not_start(&session))?;
                 let task = rules::task_of_round(&state);
                 let members = json!({"round": self.number, "session": session, "task": task});

@@ -73,6 +73,9 @@ pub struct ClientRound {
     pub log: PathBuf,
     /// The client's working folder; `None` means Ralph's own.
     pub folder: Option<PathBuf>,
+    /// True if it waits for a usage limit to be reset.
+    #[serde(default)]
+    pub waits_for_limits: bool,
     /// What its commands may reach in the client's sandbox; `None` starts it without one.
     #[serde(default)]
     pub sandbox: Option<SandboxReach>,

@@ -1,7 +1,7 @@
 //! Shared by `ralph plan`, `ralph build` and `ralph ralplan run`: the number of rounds, the
 //! client's options, the folder of the logs, and which results end a run.
 
-use super::client::{self, ClientRound, Policy, Preflight, RoundOutcome, RoundResult};
+use super::client::{self, ClientRound, Preflight, RoundOutcome, RoundResult};
 use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
@@ -50,10 +50,6 @@ pub(crate) struct ClientOptions {
 }
 
 impl ClientOptions {
-    pub(crate) fn policy(&self) -> Policy {
-        Policy { waits_for_limits: !self.no_wait, ..Policy::default() }
-    }
-
     /// The mode given here, else the one in Ralph's settings, else the sandbox's. `None` leaves it
     /// to the client's settings.
     pub(crate) fn permission_mode(&self, here: &Here) -> Option<String> {
@@ -126,6 +122,7 @@ impl ClientOptions {
             permission_mode: self.permission_mode(here),
             folder: Some(here.root.clone()),
             log,
+            waits_for_limits: !self.no_wait,
             sandbox: self.sandbox(here).cloned(),
             background: Some(settings::read(&here.home, &here.root).0.client().background()),
             ..ClientRound::default()

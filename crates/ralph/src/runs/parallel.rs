@@ -25,7 +25,7 @@ use ralph_io::process::wait_any::Interrupts;
 use ralph_io::store::loop_file::LoopFile;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use worker::AtWork;
+use worker::WorkerClient;
 pub(crate) use worker::planned;
 
 /// Merges finished work into the branch of the main worktree, and returns a line about each.
@@ -71,7 +71,7 @@ struct ParallelState<'a> {
     plan: &'a ParallelRun<'a>,
     runner: ClientRunner<'a, AllMerged>,
     /// By call id.
-    at_work: BTreeMap<String, AtWork>,
+    at_work: BTreeMap<String, WorkerClient>,
     /// How many workers were started.
     number: u32,
     /// False once a merge has merged nothing.

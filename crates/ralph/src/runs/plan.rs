@@ -12,7 +12,6 @@ use crate::command::select_loop::{self, LoopArgs};
 use crate::runs::client::{self, ClientRound, RoundOutcome, RoundResult};
 use crate::runs::engine::{self, ClientRunner, MemberExit, Owner, RunEnd, Then};
 use crate::runs::options::{self, ClientOptions};
-use crate::runs::worker::RoundOrder;
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::state::LoopState;
@@ -74,10 +73,8 @@ impl<'a> Owner<'a> for PlanRounds<'a> {
                 self.plan.round(self.number)?
             }
         };
-        let label = round.label.clone();
-        let alone = self.plan.logs.join("round");
-        let order = RoundOrder::new(round, &self.plan.client.policy(), &alone);
-        self.runner.start(&label, &label, "", &order).map(|()| Then::Again)
+        let (name, alone) = (round.label.clone(), self.plan.logs.join("round"));
+        self.runner.start(&name, "", round, &alone).map(|()| Then::Again)
     }
 
     fn limited(&mut self, until: Timestamp) {

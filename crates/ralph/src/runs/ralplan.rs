@@ -12,7 +12,6 @@ use crate::runs::client::{ClientRound, RoundOutcome, RoundResult};
 use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then};
 use crate::runs::options::ClientOptions;
 use crate::runs::parallel::held_by_client;
-use crate::runs::worker::RoundOrder;
 use anyhow::Result;
 use gate::GateOutcome;
 use ralph_core::modes::ralplan::driven::{self, DueRound};
@@ -108,11 +107,8 @@ impl<'a> Owner<'a> for Driver<'a> {
                 let root = Path::new(&before.project_root);
                 let about = About { number, session: &session, root };
                 let round = of_agent(self.runner.here, self.client, &self.logs, &call, &about);
-                let label = round.label.clone();
-                let alone = held_by_client(self.file);
-                let order = RoundOrder::new(round, &self.client.policy(), &alone);
                 self.before = before;
-                self.runner.start(&session, &label, "", &order)?;
+                self.runner.start(&session, "", round, &held_by_client(self.file))?;
                 return Ok(Then::Again);
             }
             None | Some((DueRound::Over, _)) => RunEnd::Over,

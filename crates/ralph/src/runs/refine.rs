@@ -87,8 +87,7 @@ impl Refiner<'_> {
                 notice::give(self, &NoticeEvent::Limit { until: local(until) }, LIMITED);
             }
         };
-        let policy = self.client.policy();
-        engine::round(self.here, round, &alone, interrupts, &policy, &limited)
+        engine::round(self.here, round, &alone, interrupts, &limited)
     }
 
     /// The round, ready for the client.

@@ -8,11 +8,10 @@
 mod arguments;
 mod cost;
 
-use super::client::{self, ClientRound, Policy, RoundOutcome, RoundResult};
+use super::client::{self, ClientRound, RoundOutcome, RoundResult};
 use super::engine::{self, ClientRunner, MemberExit, Owner, Then, Words};
 use super::options;
 use super::screen::Screen;
-use super::worker::RoundOrder;
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
 use anyhow::Result;
@@ -238,13 +237,11 @@ impl Reviewers<'_> {
             label: format!("review: {}", order.name),
             log: PathBuf::from(&started.log),
             folder: Some(self.root.to_owned()),
+            waits_for_limits: true,
             ..ClientRound::default()
         };
-        let label = round.label.clone();
-        let alone = cost::lock_of(self.file, number);
-        let round = RoundOrder::new(round, &Policy::default(), &alone);
         self.begun.insert(order.name.clone(), started);
-        self.runner.start(&order.name, &label, "", &round)
+        self.runner.start(&order.name, "", round, &cost::lock_of(self.file, number))
     }
 
     /// Answers for those that have not begun.

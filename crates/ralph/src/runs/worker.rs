@@ -17,7 +17,7 @@ use ralph_io::store::{lifecycle, lock, notice};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub(crate) const COMMAND: &str = "round";
 
@@ -27,8 +27,10 @@ pub(crate) fn run() -> Result<Exit> {
     let order: RoundOrder = serde_json::from_slice(&line)
         .context("could not read the order")
         .map_err(|error| refused(Exit::Usage, format!("{error:#}")))?;
-    let came = order.hold().and_then(|_alone| {
-        client::run_at(&order.round, &interrupts, &order.policy(), &Wire::default())
+    let came = lock::take(&order.alone, lock::DEADLINE).and_then(|_alone| {
+        let waits_for_limits = order.round.waits_for_limits;
+        let policy = Policy { waits_for_limits, ..Policy::default() };
+        client::run_at(&order.round, &interrupts, &policy, &Wire::default())
     });
     let is_heard = tell(&match came {
         Ok(came) => RoundMessage::Came(Box::new(came)),
@@ -40,29 +42,16 @@ pub(crate) fn run() -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RoundOrder {
-    round: ClientRound,
-    /// True if the round waits for a usage limit to be reset.
-    waits_for_limits: bool,
+    pub(crate) round: ClientRound,
     /// The lock to hold while any process of the round is alive.
-    alone: PathBuf,
+    pub(crate) alone: PathBuf,
     /// The state file of the loop; `None` in a run without one.
-    state: Option<PathBuf>,
+    pub(crate) state: Option<PathBuf>,
 }
 
 impl RoundOrder {
-    pub(crate) fn new(round: ClientRound, policy: &Policy, alone: &Path) -> RoundOrder {
-        let waits_for_limits = policy.waits_for_limits;
-        RoundOrder { round, waits_for_limits, alone: alone.to_owned(), state: None }
-    }
-
-    /// The same for a round of this loop.
-    #[must_use]
-    pub(crate) fn in_loop(&self, file: Option<&LoopFile>) -> RoundOrder {
-        RoundOrder { state: file.map(|file| file.path().to_owned()), ..self.clone() }
-    }
-
     /// The run is gone, so nobody else calls the user if the loop has ended in this round.
     fn call_for_killed_run(&self) -> Result<()> {
         let Some(state) = &self.state else { return Ok(()) };
@@ -70,20 +59,6 @@ impl RoundOrder {
             notice::call_for_killed_run(&file, &loaded.state);
         }
         Ok(())
-    }
-
-    /// True if the round continues the conversation of an earlier one.
-    pub(crate) fn is_continued(&self) -> bool {
-        self.round.resume.is_some()
-    }
-
-    fn policy(&self) -> Policy {
-        Policy { waits_for_limits: self.waits_for_limits, ..Policy::default() }
-    }
-
-    /// Takes the lock, which is held until the process ends.
-    fn hold(&self) -> Result<lock::Lock> {
-        lock::take(&self.alone, lock::DEADLINE)
     }
 }
 

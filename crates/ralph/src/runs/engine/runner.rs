@@ -4,6 +4,7 @@ use super::RunEnd;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state};
 use crate::command::screen::local;
+use crate::runs::client::ClientRound;
 use crate::runs::screen::Screen;
 use crate::runs::worker::{self, RoundMessage, RoundOrder};
 use anyhow::{Context, Result};
@@ -135,23 +136,27 @@ impl<'a, V> ClientRunner<'a, V> {
         })
     }
 
-    /// Starts a round, displayed under this label and with `about` behind it.
+    /// Starts a round, displayed under its label and with `about` behind it. `alone` is the lock that is
+    /// held while any process of the round is alive.
     pub(crate) fn start(
         &mut self,
         name: &str,
-        label: &str,
         about: &str,
-        order: &RoundOrder,
+        round: ClientRound,
+        alone: &Path,
     ) -> Result<()> {
-        self.n_rounds += usize::from(!order.is_continued());
-        if let Some(file) = self.file.filter(|_| !self.is_many && !order.is_continued()) {
+        let is_continued = round.resume.is_some();
+        self.n_rounds += usize::from(!is_continued);
+        if let Some(file) = self.file.filter(|_| !self.is_many && !is_continued) {
             let loaded = file.read().map_err(bad_state)?;
             self.before = loaded.map(|loaded| loaded.state.usage.tokens);
         }
-        let order = order.in_loop(self.file);
+        let label = round.label.clone();
+        let state = self.file.map(|file| file.path().to_owned());
+        let order = RoundOrder { round, alone: alone.to_owned(), state };
         let order = serde_json::to_vec(&order).context("could not write the order of a round")?;
         self.crew.start(name, &programs::running()?, &[worker::COMMAND], &order)?;
-        self.screen.add(name, label, about);
+        self.screen.add(name, &label, about);
         // Another may be due beside it.
         self.has_news = true;
         Ok(())

@@ -3,8 +3,7 @@
 use super::{ClientRunner, MemberExit, Owner, RunEnd, Then, work};
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
-use crate::runs::client::{ClientRound, Policy, RoundResult};
-use crate::runs::worker::RoundOrder;
+use crate::runs::client::{ClientRound, RoundResult};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::state::LoopState;
@@ -23,13 +22,11 @@ pub(crate) fn round(
     round: &ClientRound,
     alone: &Path,
     interrupts: &Interrupts,
-    policy: &Policy,
     limited: &dyn Fn(Timestamp),
 ) -> Result<RoundResult> {
     let runner = ClientRunner::one(here, None, interrupts, "")?;
     let mut single = Single { runner, limited, came: None };
-    let order = RoundOrder::new(round.clone(), policy, alone);
-    single.runner.start("", &round.label, "", &order)?;
+    single.runner.start("", "", round.clone(), alone)?;
     work(&mut single)?;
     single.came.context("the round ended without a result")
 }

@@ -9,7 +9,6 @@ use crate::command::exit::{Exit, bad_state};
 use crate::runs::client::{self, ClientRound, RoundOutcome, RoundResult};
 use crate::runs::engine::MemberExit;
 use crate::runs::options::{self, ClientOptions};
-use crate::runs::worker::RoundOrder;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::modes::orchestration::attempts;
@@ -91,7 +90,7 @@ impl DriveState<'_> {
     pub(super) fn start(&mut self, name: &str, call: Invocation) -> Result<()> {
         self.number += 1;
         let label = label(&call, self.number);
-        let begun = self.try_start(name, &call, &label);
+        let begun = self.try_start(name, &call);
         match begun {
             Ok(()) => {
                 let since = clock::now();
@@ -108,15 +107,14 @@ impl DriveState<'_> {
         Ok(())
     }
 
-    fn try_start(&mut self, name: &str, call: &Invocation, label: &str) -> Result<()> {
+    fn try_start(&mut self, name: &str, call: &Invocation) -> Result<()> {
         let plan = self.plan;
         // Bind the session to the loop, so that the hooks know which loop it belongs to.
         lifecycle::bind(&plan.place.here.home, &plan.file, name)?;
         let about = About { number: self.number, session: name, prefix: plan.prefix, id: &plan.id };
         let round = round(&plan.place.here, plan.client, &plan.logs, call, &about)?;
         let alone = plan.place.sessions.call(&plan.id, name);
-        let order = RoundOrder::new(round, &plan.client.policy(), &alone);
-        self.runner.start(name, label, call.agent().name(), &order)
+        self.runner.start(name, call.agent().name(), round, &alone)
     }
 
     /// Handles the end of a client: records the outcome of its call, and decides whether others may

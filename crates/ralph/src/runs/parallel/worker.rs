@@ -1,17 +1,17 @@
 //! One worker: its claim, its worktree, its loop, its client and its outcome.
 
-use super::{ParallelEnd, ParallelRun, ParallelState};
+use super::{ParallelRun, ParallelState, held_by_client};
 use crate::command::context_dir::Here;
 use crate::command::exit::bad_state;
 use crate::command::plan_import;
 use crate::runs::client::{ClientRound, sandbox};
-use crate::runs::engine::MemberExit;
-use crate::runs::worker::RoundOrder;
+use crate::runs::engine::{ClientRunner, MemberExit, RunEnd};
+use crate::runs::options::ClientOptions;
 use anyhow::{Context, Result, bail};
 use ralph_core::modes::build;
 use ralph_core::modes::parallel::headless_worker::{self, Begin, End};
 use ralph_core::modes::parallel::{self, AgentCall, AgentInput, Grant};
-use ralph_core::state::{EndingKind, LoopState, PauseCause, TaskStatus, Tokens};
+use ralph_core::state::{Bounds, EndingKind, LoopState, PauseCause, TaskStatus, Tokens};
 use ralph_core::text::truncate::bounded;
 use ralph_io::git::worktrees::make::{self, Base};
 use ralph_io::store::loop_file::LoopFile;
@@ -28,13 +28,6 @@ const STEERS: usize = 10;
 
 /// The highest number of old worktrees kept for one task.
 const MOST_KEPT: u32 = 1_000;
-
-/// A worker whose client this run holds.
-pub(super) struct AtWork {
-    task: String,
-    /// The id of the worker's own loop.
-    below: String,
-}
 
 /// Where a worker works.
 pub(crate) struct WorktreeLayout {
@@ -61,31 +54,132 @@ impl WorktreeLayout {
     }
 }
 
-/// The round of a worker, ready for the client.
-fn round(
-    plan: &ParallelRun<'_>,
-    place: &WorktreeLayout,
+/// A worker to start.
+pub(crate) struct NewWorker<'a> {
+    pub(crate) client: &'a ClientOptions,
+    /// The folder for the clients' output.
+    pub(crate) logs: &'a Path,
+    pub(crate) call: &'a str,
+    pub(crate) task: &'a str,
+    /// The project's folder in its worktree.
+    pub(crate) root: &'a Path,
+    /// How many workers the run has started, with this one.
+    pub(crate) number: u32,
+}
+
+impl NewWorker<'_> {
+    /// Its round, ready for the client.
+    fn round(&self, here: &Here, session: &str, bounds: Option<&Bounds>) -> ClientRound {
+        let mut extra_args = local_settings(&here.root, &self.client.args);
+        extra_args.extend(self.client.args.iter().cloned());
+        let log = self.logs.join(format!("worker-{}.jsonl", self.number));
+        ClientRound {
+            session_id: Some(session.to_owned()),
+            extra_args,
+            sandbox: bounds.map(|bounds| sandbox::reach(here, bounds)),
+            folder: Some(self.root.to_owned()),
+            label: self.task.to_owned(),
+            ..self.client.round(here, "build", log)
+        }
+    }
+
+    /// Starts the client of a worker whose claim is in the state, in a loop of its own.
+    pub(crate) fn start<V>(
+        &self,
+        runner: &mut ClientRunner<'_, V>,
+        file: &LoopFile,
+        state: &LoopState,
+    ) -> Result<WorkerClient> {
+        let (here, task, session) = (runner.here, self.task, random::uuid());
+        let with = Begin {
+            task,
+            session_id: &session,
+            project_root: &self.root.to_string_lossy(),
+            number: self.number,
+            now: clock::now(),
+        };
+        let mut below = headless_worker::begin(state, &with).context("the task is gone")?;
+        below.bounds = self.client.bounds_in(here, self.root);
+        let file_below = lifecycle::create(&here.home, &mut below)?;
+        // The user's messages so far.
+        let mailbox = Mailbox::of(&file_below, &below);
+        for (kind, text) in Mailbox::of(file, state).said(STEERS) {
+            mailbox.send(kind, &text)?;
+        }
+        file.update(|state| parallel::launched(state, self.call, &below.loop_id))
+            .map_err(bad_state)?;
+        let prompt = crate::runs::build::prompt(&file_below, &below);
+        let round = ClientRound { prompt, ..self.round(here, &session, below.bounds.as_ref()) };
+        let name = state.task_graph.iter().find(|one| one.id == task);
+        let about = name.map_or("", |task| task.name.as_str());
+        runner.start(self.call, about, round, &held_by_client(&file_below))?;
+        Ok(WorkerClient { task: task.to_owned(), below: below.loop_id })
+    }
+}
+
+/// Frees the task of a worker that could not be started, and stops the run.
+pub(crate) fn not_started<V>(
+    runner: &mut ClientRunner<'_, V>,
+    file: &LoopFile,
+    call: &str,
     task: &str,
-    number: u32,
-    session: &str,
-) -> ClientRound {
-    let mut extra_args = local_settings(&plan.here.root, &plan.client.args);
-    extra_args.extend(plan.client.args.iter().cloned());
-    let folder = place.base.project_in(&place.worktree);
-    let bounds = plan.client.bounds_in(plan.here, &folder);
-    ClientRound {
-        session_id: Some(session.to_owned()),
-        extra_args,
-        sandbox: bounds.map(|bounds| sandbox::reach(plan.here, &bounds)),
-        folder: Some(folder),
-        label: format!("worker {number}, {task}"),
-        ..plan.client.round(plan.here, "build", plan.logs.join(format!("worker-{number}.jsonl")))
+    error: anyhow::Error,
+) -> Result<()> {
+    let error = error.context(format!("could not start a worker for {task}"));
+    let why = format!("{error:#}");
+    runner.stop(RunEnd::Failed(error));
+    let with = End { call, state: None, changed: Ok(&[]), tokens: Tokens::default(), why: &why };
+    file.update(|state| headless_worker::end(state, &with)).map(drop).map_err(bad_state)
+}
+
+/// A worker whose client a run holds.
+pub(crate) struct WorkerClient {
+    task: String,
+    /// The id of the worker's own loop.
+    below: String,
+}
+
+impl WorkerClient {
+    /// Records the outcome of its task once the client is gone, and decides whether others may start. One
+    /// that the run has ended itself teaches nothing.
+    pub(crate) fn take_up_end<V>(
+        &self,
+        runner: &mut ClientRunner<'_, V>,
+        client: &ClientOptions,
+        file: &LoopFile,
+        call: &str,
+        gone: MemberExit,
+        was_ended: bool,
+    ) -> Result<()> {
+        let MemberExit { came, failed } = gone;
+        if let Some((why, exit)) = failed {
+            runner.stop(RunEnd::rest(PauseCause::Crashed, &why, exit));
+        }
+        let why = came.outcome.why("its client ended without closing it");
+        let (told, is_idle) = finish(runner.here, file, call, came.tokens, &why)?;
+        // Needed as well if the loop above has ended and no longer lists any worker.
+        if let Some(below) = lifecycle::by_id(&runner.here.home, &self.below) {
+            put_away(runner.here, &below, &told)?;
+        }
+        let told = match told.is_empty() {
+            true => format!("{}: the loop has ended", self.task),
+            false => told,
+        };
+        runner.show_end(call, &told, &told, &came);
+        if was_ended {
+            return Ok(());
+        }
+        if is_idle {
+            runner.stop_idle(client, "build", &came);
+        }
+        runner.learn(&came);
+        Ok(())
     }
 }
 
 /// A worktree contains only committed files, and the user's own settings for the project are not
 /// among them. Passes those settings to the client, unless the user passes others.
-pub(crate) fn local_settings(root: &Path, given: &[OsString]) -> Vec<OsString> {
+fn local_settings(root: &Path, given: &[OsString]) -> Vec<OsString> {
     let file = root.join(".claude/settings.local.json");
     let is_given = given.iter().any(|arg| arg.as_encoded_bytes().starts_with(b"--settings"));
     match file.is_file() && !is_given {
@@ -103,11 +197,15 @@ pub(crate) fn planned(plan: &ParallelRun<'_>, state: &LoopState) -> Result<Vec<C
     tasks
         .map(|(task, number)| {
             let place = WorktreeLayout::choose(plan.here, &state.loop_id, task)?;
+            let root = &place.base.project_in(&place.worktree);
             let now = clock::now();
             let with = Begin { task, session_id: "ID", project_root: "", number, now };
             let below = headless_worker::begin(state, &with).context("the task is gone")?;
             let prompt = build::prompt::of_round(&below, &[], &[], now);
-            Ok(ClientRound { prompt, ..round(plan, &place, task, number, "ID") })
+            let (client, logs) = (plan.client, plan.logs.as_path());
+            let worker = NewWorker { client, logs, call: "", task, root, number };
+            let bounds = client.bounds_in(plan.here, root);
+            Ok(ClientRound { prompt, ..worker.round(plan.here, "ID", bounds.as_ref()) })
         })
         .collect()
 }
@@ -117,48 +215,26 @@ impl ParallelState<'_> {
     pub(super) fn start(&mut self, call: &AgentInput) -> Result<()> {
         let task = parallel::task_of(&call.prompt).unwrap_or_default().to_owned();
         let id = random::uuid();
-        let begun = self.try_start(call, &task, &id);
-        let Err(error) = begun else { return Ok(()) };
-        let error = error.context(format!("could not start a worker for {task}"));
-        let why = format!("{error:#}");
-        self.runner.stop(ParallelEnd::Failed(error));
-        self.plan
-            .file
-            .update(|state| headless_worker::end(state, &nothing(&id, &why)))
-            .map_err(bad_state)?;
+        match self.try_start(call, &task, &id) {
+            Ok(worker) => drop(self.at_work.insert(id, worker)),
+            Err(error) => {
+                not_started(&mut self.runner, self.plan.file, &id, &task, error)?;
+            }
+        }
         Ok(())
     }
 
-    fn try_start(&mut self, call: &AgentInput, task: &str, id: &str) -> Result<()> {
+    fn try_start(&mut self, call: &AgentInput, task: &str, id: &str) -> Result<WorkerClient> {
         let (here, file) = (self.plan.here, self.plan.file);
         let loop_id = file.read()?.context("the loop is gone")?.state.loop_id;
         let place = WorktreeLayout::choose(here, &loop_id, task)?;
         let state = self.claim(call, id, &place)?;
         place.base.make(&place.worktree, &place.branch)?;
         self.number += 1;
-        let session = random::uuid();
-        let root = place.base.project_in(&place.worktree);
-        let with = Begin {
-            task,
-            session_id: &session,
-            project_root: &root.to_string_lossy(),
-            number: self.number,
-            now: clock::now(),
-        };
-        let mut below = headless_worker::begin(&state, &with).context("the task is gone")?;
-        below.bounds = self.plan.client.bounds_in(here, &root);
-        let below = lifecycle::create(&here.home, &mut below).map(|file| (file, below))?;
-        pass_on(file, &state, &below)?;
-        let loop_of_worker = below.1.loop_id.clone();
-        file.update(|state| parallel::launched(state, id, &loop_of_worker))?;
-        let prompt = crate::runs::build::prompt(&below.0, &below.1);
-        let round = ClientRound { prompt, ..round(self.plan, &place, task, self.number, &session) };
-        let alone = super::leftovers::held_by_client(&below.0);
-        let order = RoundOrder::new(round, &self.plan.client.policy(), &alone);
-        let name = state.task_graph.iter().find(|one| one.id == task);
-        self.runner.start(id, task, name.map_or("", |task| task.name.as_str()), &order)?;
-        self.at_work.insert(id.to_owned(), AtWork { task: task.to_owned(), below: loop_of_worker });
-        Ok(())
+        let root = &place.base.project_in(&place.worktree);
+        let (client, logs, number) = (self.plan.client, self.plan.logs.as_path(), self.number);
+        let worker = NewWorker { client, logs, call: id, task, root, number };
+        worker.start(&mut self.runner, file, &state)
     }
 
     /// Records the worker and claims its task, in one step.
@@ -188,54 +264,21 @@ impl ParallelState<'_> {
         }
     }
 
-    /// Handles the end of a worker's client: records the outcome of its task, and decides whether
-    /// others may start.
     pub(super) fn take_up_end(&mut self, call: &str, gone: MemberExit) -> Result<()> {
         let Some(worker) = self.at_work.remove(call) else { return Ok(()) };
-        let MemberExit { came, failed } = gone;
-        if let Some((why, exit)) = failed {
-            self.runner.stop(ParallelEnd::rest(PauseCause::Crashed, &why, exit));
-        }
-        let (told, is_idle) = finish(
-            self.plan.here,
-            self.plan.file,
-            call,
-            came.tokens,
-            &came.outcome.why("its client ended without closing it"),
-        )?;
-        if let Some(above) = self.plan.file.read().map_err(bad_state)? {
+        let (client, file) = (self.plan.client, self.plan.file);
+        worker.take_up_end(&mut self.runner, client, file, call, gone, false)?;
+        if let Some(above) = file.read().map_err(bad_state)? {
             // What has nothing to merge is done now.
             plan_import::tick(&above.state, &[]);
         }
-        // Needed as well if the loop above has ended and no longer lists any worker.
-        put_away_by_id(self.plan.here, &worker.below, &told)?;
-        let told =
-            if told.is_empty() { format!("{}: the loop has ended", worker.task) } else { told };
-        self.runner.show_end(call, &told, &told, &came);
-        if is_idle {
-            self.runner.stop_idle(self.plan.client, "build", &came);
-        }
-        self.runner.learn(&came);
         Ok(())
     }
 }
 
-/// Passes the user's messages so far to a worker that starts later.
-pub(crate) fn pass_on(
-    above: &LoopFile,
-    state: &LoopState,
-    below: &(LoopFile, LoopState),
-) -> Result<()> {
-    let box_of_worker = Mailbox::of(&below.0, &below.1);
-    for (kind, text) in Mailbox::of(above, state).said(STEERS) {
-        box_of_worker.send(kind, &text)?;
-    }
-    Ok(())
-}
-
 /// Records the outcome of a worker whose client is gone. Returns what happened to its task, as
 /// text, which is empty if the loop above has ended, and whether the worker has done nothing.
-pub(crate) fn finish(
+pub(super) fn finish(
     here: &Here,
     file: &LoopFile,
     call: &str,
@@ -261,13 +304,6 @@ pub(crate) fn finish(
     Ok((told.unwrap_or_default(), is_idle))
 }
 
-pub(crate) fn put_away_by_id(here: &Here, loop_id: &str, why: &str) -> Result<()> {
-    match lifecycle::by_id(&here.home, loop_id) {
-        Some(file) => put_away(here, &file, why),
-        None => Ok(()),
-    }
-}
-
 /// Ends the loop of a worker, if it has not ended, and archives it.
 pub(super) fn put_away(here: &Here, file: &LoopFile, why: &str) -> Result<()> {
     let now = clock::now();
@@ -287,9 +323,4 @@ pub(super) fn put_away(here: &Here, file: &LoopFile, why: &str) -> Result<()> {
         lifecycle::let_go(&here.home, file, &state)?;
     }
     Ok(())
-}
-
-/// The outcome of a worker that never worked.
-fn nothing<'a>(call: &'a str, why: &'a str) -> End<'a> {
-    End { call, state: None, changed: Ok(&[]), tokens: Tokens::default(), why }
 }

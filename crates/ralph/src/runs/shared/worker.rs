@@ -4,24 +4,17 @@
 use super::SharedRun;
 use crate::command::context_dir::Here;
 use crate::command::exit::bad_state;
-use crate::runs::build;
-use crate::runs::client::{ClientRound, sandbox};
-use crate::runs::engine::{MemberExit, RunEnd};
-use crate::runs::parallel::held_by_client;
-use crate::runs::parallel::worker::{
-    WorktreeLayout, finish, local_settings, pass_on, put_away_by_id,
-};
-use crate::runs::worker::RoundOrder;
+use crate::runs::engine::MemberExit;
+use crate::runs::parallel::worker::{NewWorker, WorkerClient, WorktreeLayout, not_started};
 use anyhow::{Context, Result};
-use ralph_core::modes::parallel::headless_worker::{self, Begin, End};
 use ralph_core::modes::parallel::merge::{message_of_rest, ref_part};
-use ralph_core::modes::parallel::{self, OWNER, WORKER};
+use ralph_core::modes::parallel::{OWNER, WORKER};
 use ralph_core::modes::shared::{self as member, Held};
-use ralph_core::state::{LoopState, PauseCause, TaskStatus, Tokens, Worker};
+use ralph_core::state::{LoopState, TaskStatus, Worker};
 use ralph_core::tasks::shared::names::Reference;
 use ralph_core::tasks::shared::text::{Name, ObjectId};
 use ralph_io::git::worktrees::{self, WorkerWork, make};
-use ralph_io::{client, git::tree, process::clock, process::random, store::lifecycle};
+use ralph_io::{client, git::tree, process::clock, process::random};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -33,9 +26,7 @@ pub(super) struct TaskAtWork {
     pub(super) claim: ObjectId,
     /// True once the claim was found lost, and the worker was ended for that.
     pub(super) is_lost: bool,
-    task: String,
-    /// The id of the worker's own loop.
-    below: String,
+    worker: WorkerClient,
 }
 
 /// Where a round works.
@@ -63,49 +54,30 @@ impl SharedRun<'_> {
         });
         let Some((task, claim)) = due else { return Ok(false) };
         let id = random::uuid();
-        let Err(error) = self.start(state, &task, &claim, &id) else { return Ok(true) };
-        let error = error.context(format!("could not start a worker for {task}"));
-        let why = format!("{error:#}");
-        self.runner.stop(RunEnd::Failed(error));
-        let nothing =
-            End { call: &id, state: None, changed: Ok(&[]), tokens: Tokens::default(), why: &why };
-        let end = |state: &mut LoopState| headless_worker::end(state, &nothing);
-        self.order.file.update(end).map_err(bad_state)?;
+        match self.start(state, &task, &claim, &id) {
+            Ok(worker) => {
+                self.at_work.insert(id, TaskAtWork { claim, is_lost: false, worker });
+            }
+            Err(error) => {
+                not_started(&mut self.runner, self.order.file, &id, &task, error)?;
+            }
+        }
         Ok(true)
     }
 
-    fn start(&mut self, state: &LoopState, task: &str, claim: &ObjectId, id: &str) -> Result<()> {
-        let (here, file) = (self.order.here, self.order.file);
+    fn start(
+        &mut self,
+        state: &LoopState,
+        task: &str,
+        claim: &ObjectId,
+        id: &str,
+    ) -> Result<WorkerClient> {
         let place = self.place(state, task, claim)?;
         let state = self.record(task, claim, id, &place)?;
         self.number += 1;
-        let session = random::uuid();
-        let with = Begin {
-            task,
-            session_id: &session,
-            project_root: &place.root.to_string_lossy(),
-            number: self.number,
-            now: clock::now(),
-        };
-        let mut below = headless_worker::begin(&state, &with).context("the task is gone")?;
-        below.bounds = self.order.client.bounds_in(here, &place.root);
-        let below = lifecycle::create(&here.home, &mut below).map(|file| (file, below))?;
-        pass_on(file, &state, &below)?;
-        let loop_of_worker = below.1.loop_id.clone();
-        file.update(|state| parallel::launched(state, id, &loop_of_worker)).map_err(bad_state)?;
-        let prompt = build::prompt(&below.0, &below.1);
-        let round = ClientRound { prompt, ..self.round(&place, task, &session) };
-        let order = RoundOrder::new(round, &self.order.client.policy(), &held_by_client(&below.0));
-        let name = state.task_graph.iter().find(|one| one.id == task);
-        self.runner.start(id, task, name.map_or("", |task| task.name.as_str()), &order)?;
-        let at_work = TaskAtWork {
-            task: task.to_owned(),
-            claim: claim.clone(),
-            is_lost: false,
-            below: loop_of_worker,
-        };
-        self.at_work.insert(id.to_owned(), at_work);
-        Ok(())
+        let (client, logs, number) = (self.order.client, self.order.logs.as_path(), self.number);
+        let worker = NewWorker { client, logs, call: id, task, root: &place.root, number };
+        worker.start(&mut self.runner, self.order.file, &state)
     }
 
     /// The worktree of the claim's last round, or a new one at the integrated branch.
@@ -168,48 +140,13 @@ impl SharedRun<'_> {
         recorded.map_err(bad_state)?.context("the loop is gone")
     }
 
-    fn round(&self, place: &RoundPlace, task: &str, session: &str) -> ClientRound {
-        let (here, client, number) = (self.order.here, self.order.client, self.number);
-        let mut extra_args = local_settings(&here.root, &client.args);
-        extra_args.extend(client.args.iter().cloned());
-        let bounds = client.bounds_in(here, &place.root);
-        let log = self.order.logs.join(format!("worker-{number}.jsonl"));
-        ClientRound {
-            session_id: Some(session.to_owned()),
-            extra_args,
-            sandbox: bounds.map(|bounds| sandbox::reach(here, &bounds)),
-            folder: Some(place.root.clone()),
-            label: format!("worker {number}, {task}"),
-            ..client.round(here, "build", log)
-        }
-    }
-
-    /// Handles the end of a worker's client: records the outcome in this machine's loop, and decides
-    /// whether others may start.
     pub(super) fn take_up_end(&mut self, call: &str, gone: MemberExit) -> Result<()> {
-        let Some(worker) = self.at_work.remove(call) else { return Ok(()) };
-        let MemberExit { came, failed } = gone;
-        if let Some((why, exit)) = failed {
-            self.runner.stop(RunEnd::rest(PauseCause::Crashed, &why, exit));
-        }
+        let Some(one) = self.at_work.remove(call) else { return Ok(()) };
         // The next round of this task begins after a later read.
-        self.unread.insert(worker.claim.clone(), Instant::now());
+        self.unread.insert(one.claim.clone(), Instant::now());
         self.link.read_now();
-        let (here, file) = (self.order.here, self.order.file);
-        let why = came.outcome.why("its client ended without closing it");
-        let (told, is_idle) = finish(here, file, call, came.tokens, &why)?;
-        put_away_by_id(here, &worker.below, &told)?;
-        let told =
-            if told.is_empty() { format!("{}: the loop has ended", worker.task) } else { told };
-        self.runner.show_end(call, &told, &told, &came);
-        if worker.is_lost {
-            return Ok(());
-        }
-        if is_idle {
-            self.runner.stop_idle(self.order.client, "build", &came);
-        }
-        self.runner.learn(&came);
-        Ok(())
+        let (client, file) = (self.order.client, self.order.file);
+        one.worker.take_up_end(&mut self.runner, client, file, call, gone, one.is_lost)
     }
 }
 
