@@ -328,8 +328,6 @@ const FORGERIES: [&str; 20] = [
     "echo $S | xargs $R delegate criteria",
     "find $S -exec $R delegate criteria {} \\;",
     "yes | $R delegate criteria $S --restored PATH",
-    "$R verify --for-driver",
-    "$R verify --for-driver --restored PATH",
     "yes | perl -e 'exec @ARGV' $R delegate criteria $S",
     "yes | RALPH_HOME=$T $R delegate criteria $S",
 ];

@@ -36,12 +36,6 @@ pub(crate) struct Args {
     /// Print one JSON document at the end
     #[arg(long)]
     json: bool,
-    /// For a driver of ours, which asks for proof
-    #[arg(long, hide = true)]
-    for_driver: bool,
-    /// The variables that were given their recorded values
-    #[arg(long, hide = true)]
-    restored: Option<String>,
     #[command(flatten)]
     which: LoopArgs,
 }
@@ -82,7 +76,8 @@ fn run_as(args: &Args, clean: Option<bool>) -> Result<Exit> {
                        /ralph --ac 'DESCRIPTION=COMMAND'"
         );
     }
-    let request = RunRequest { clean, ..request(&found, args)? };
+    let pace = if args.parallel { Pace::Together } else { Pace::InTurn };
+    let request = RunRequest { pace, clean };
     let watcher = VerifyDisplay::new(&found.state, &args.ids);
     let outcome = carry_out(&here, &found, &args.ids, request, &watcher)?;
     drop(watcher);
@@ -116,7 +111,8 @@ fn meant(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
 /// Runs all criteria of a loop before its work begins, in the user's own terminal.
 pub(super) fn baseline(here: &Here, found: &FoundLoop) -> Result<()> {
     let watcher = VerifyDisplay::new(&found.state, &[]);
-    let outcome = carry_out(here, found, &[], request_by_command(found), &watcher)?;
+    let outcome =
+        carry_out(here, found, &[], RunRequest { pace: Pace::InTurn, clean: None }, &watcher)?;
     drop(watcher);
     let held = outcome.state.acceptance_criteria.iter().filter(|one| one.held_before);
     for criterion in held {
@@ -128,33 +124,11 @@ pub(super) fn baseline(here: &Here, found: &FoundLoop) -> Result<()> {
     Ok(())
 }
 
-/// Who asks for the run, in which environment, and how it runs.
+/// How the criteria run.
 struct RunRequest {
-    by: CriterionRunner,
-    surroundings: Surroundings,
     pace: Pace,
     /// Whether a clean copy is tried, too; `None` without any observation.
     clean: Option<bool>,
-}
-
-fn request(found: &FoundLoop, args: &Args) -> Result<RunRequest> {
-    let pace = if args.parallel { Pace::Together } else { Pace::InTurn };
-    if !args.for_driver {
-        return Ok(RunRequest { pace, ..request_by_command(found) });
-    }
-    if verify::requester() != Some(CriterionRunner::Driver) {
-        bail!("`--for-driver` is for Ralph's own drivers; leave it out");
-    }
-    let by = CriterionRunner::Driver;
-    let surroundings = verify::prepare_environment(&found.file, by, args.restored.as_deref())?;
-    Ok(RunRequest { by, surroundings, pace, clean: None })
-}
-
-/// A user may run it in any environment, so the differences are only reported.
-fn request_by_command(found: &FoundLoop) -> RunRequest {
-    let differs = environment::differences(&found.state);
-    let surroundings = Surroundings { restored: Vec::new(), differs };
-    RunRequest { by: CriterionRunner::Command, surroundings, pace: Pace::InTurn, clean: None }
 }
 
 fn carry_out(
@@ -170,9 +144,13 @@ fn carry_out(
         ids,
         which: verify::CriteriaChoice::Named,
         pace: request.pace,
-        by: request.by,
-        surroundings: request.surroundings,
-        observes: request.clean.is_some() || request.by == CriterionRunner::Driver,
+        by: CriterionRunner::Command,
+        // A user may run it in any environment, so the differences are only reported.
+        surroundings: Surroundings {
+            restored: Vec::new(),
+            differs: environment::differences(&found.state),
+        },
+        observes: request.clean.is_some(),
         clean: request.clean.unwrap_or(true),
         within: None,
     };
@@ -234,9 +212,7 @@ fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args, is_observed: bool
         }
     }
     lines.extend(completion_feedback::changes(&outcome.state).iter().map(|line| visible(line)));
-    if !args.for_driver {
-        lines.push("A dry run: only the run at a request for completion counts.".to_owned());
-    }
+    lines.push("A dry run: only the run at a request for completion counts.".to_owned());
     let (holding, all) = (named.len() - open.len(), named.len());
     let is_reviewed = |one: &&(&Criterion, ReceiptStatus)| one.1 == ReceiptStatus::Reviewed;
     let reviewed = named.iter().filter(is_reviewed).count();

@@ -38,7 +38,7 @@ use ralph_io::store::mailbox::Mailbox;
 use ralph_io::store::{journal, lifecycle, notice};
 use serde_json::json;
 use settle::Settled;
-pub(in crate::runs) use settle::settled;
+pub(in crate::runs) use settle::{prove, settled};
 use shown::used;
 use std::collections::BTreeMap;
 use std::convert::Infallible;

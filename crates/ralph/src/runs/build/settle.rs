@@ -26,7 +26,7 @@ use ralph_core::text::truncate::bounded;
 use ralph_core::views::messages;
 use ralph_hooks::delegate::{self, Request};
 use ralph_io::process::clock;
-use ralph_io::process::wait_any::InterruptRequest;
+use ralph_io::process::wait_any::{InterruptRequest, Interrupts};
 use ralph_io::store::loop_file::LoopFile;
 use serde_json::json;
 
@@ -107,17 +107,10 @@ impl Builder<'_> {
         Ok(RunEnd::rest(PauseCause::Person, "as many rounds as were asked for", Exit::No))
     }
 
-    /// Runs the criteria that are due, in a process of their own, which can take on the recorded
-    /// environment. `None` if the user ended it.
+    /// As [`prove`], and reports what the commands tried.
     fn prove(&self, request: Request) -> Result<Option<Proof>> {
-        let (interrupts, began) = (self.runner.interrupts, clock::now());
-        let proof = delegate::prove_unless_ended(self.order.file, request, A_DAY, interrupts)?;
-        if let Some(proof) = &proof
-            && proof.trees.is_empty()
-            && !proof.problem.is_empty()
-        {
-            bail!("could not run the criteria: {}", proof.problem);
-        }
+        let began = clock::now();
+        let proof = prove(self.order.file, request, self.runner.interrupts)?;
         self.tell_attempts(began)?;
         Ok(proof)
     }
@@ -258,6 +251,23 @@ impl Builder<'_> {
         engine::put_away(self.runner.here, self.order.file, &state)?;
         Ok(messages::holding(&state))
     }
+}
+
+/// Runs the criteria that are due, in a process of their own, which can take on the recorded environment.
+/// `None` if the user ended it.
+pub(in crate::runs) fn prove(
+    file: &LoopFile,
+    request: Request,
+    interrupts: &Interrupts,
+) -> Result<Option<Proof>> {
+    let proof = delegate::prove_unless_ended(file, request, A_DAY, interrupts)?;
+    if let Some(proof) = &proof
+        && proof.trees.is_empty()
+        && !proof.problem.is_empty()
+    {
+        bail!("could not run the criteria: {}", proof.problem);
+    }
+    Ok(proof)
 }
 
 /// Settles a loop whose criteria have run, once a reviewer has judged what would be refused. If there is no verdict, the

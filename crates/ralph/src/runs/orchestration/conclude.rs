@@ -1,24 +1,19 @@
 //! The end of a run: the criteria run, and the router's answer becomes the ending of the loop.
 
-use super::{DriveState, OrchestrationRun};
+use super::DriveState;
 use crate::command::context_dir::note;
 use crate::command::exit::{Exit, bad_state};
 use crate::command::screen;
+use crate::runs::build;
 use crate::runs::engine::{self, LoopOwner};
-use crate::runs::screen::Screen;
-use crate::verify;
-use anyhow::{Context, Result};
-use ralph_core::evidence::receipt::Proof;
+use anyhow::Result;
 use ralph_core::modes::orchestration::in_session::{self, RouterEnding};
 use ralph_core::state::{EndingKind, LoopState, PauseCause};
 use ralph_core::stop::Routed;
+use ralph_hooks::delegate::Request;
 use ralph_hooks::modes::orchestration;
-use ralph_io::process::process_pool::{Crew, MemberEvent};
-use ralph_io::process::wait_any::{InterruptRequest, Interrupts};
-use ralph_io::process::watch::Watch;
-use ralph_io::process::{clock, programs};
+use ralph_io::process::clock;
 use ralph_io::store::loop_file::LoopFile;
-use std::time::{Duration, Instant};
 
 impl<'a> LoopOwner<'a> for DriveState<'a> {
     const PAUSED: Exit = Exit::Done;
@@ -33,7 +28,8 @@ impl<'a> LoopOwner<'a> for DriveState<'a> {
         let Some(state) = state else { return self.over() };
         let mut proof = None;
         if in_session::wants_proof(&state, &routed) {
-            proof = run_criteria(plan, interrupts, &state)?;
+            self.runner.screen.tell("running the criteria");
+            proof = build::prove(&plan.file, Request::Completion, interrupts)?;
             if proof.is_none() {
                 let why = "ended by Ctrl-C";
                 return engine::rest(self, PauseCause::Person, why, Exit::Interrupted);
@@ -89,42 +85,4 @@ impl<'a> LoopOwner<'a> for DriveState<'a> {
         }
         Ok(exit)
     }
-}
-
-/// Runs the criteria and returns their result; `None` if the user interrupts.
-///
-/// They run in a process of their own, which Ctrl-C can end in the middle of a criterion.
-fn run_criteria(
-    plan: &OrchestrationRun<'_>,
-    interrupts: &Interrupts,
-    state: &LoopState,
-) -> Result<Option<Proof>> {
-    let screen = Screen::many();
-    let watch = Watch::begin(&[])?;
-    let mut crew = Crew::new()?;
-    crew.start(
-        "criteria",
-        &programs::running()?,
-        &["verify", "--for-driver", "--loop", &state.loop_id],
-        b"",
-    )?;
-    screen.add("criteria", "criteria", "");
-    let mut ends = false;
-    while !crew.is_empty() {
-        if !ends && interrupts.asked() != InterruptRequest::Nothing {
-            ends = true;
-            crew.ask(InterruptRequest::End);
-        }
-        let until = Instant::now() + Duration::from_secs(60);
-        for (_, heard) in crew.wait(interrupts, &watch, until)?.0 {
-            if let MemberEvent::Line(line) = heard {
-                screen.tell(&String::from_utf8_lossy(&line));
-            }
-        }
-    }
-    if ends {
-        return Ok(None);
-    }
-    let state = plan.file.read().map_err(bad_state)?.context("the loop is gone")?.state;
-    verify::look(&plan.file, &state).map(Some)
 }
