@@ -6,7 +6,6 @@
 
 pub(crate) mod build;
 pub mod client;
-pub(crate) mod display;
 pub(crate) mod engine;
 pub(crate) mod left;
 pub(crate) mod options;

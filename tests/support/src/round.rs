@@ -1,10 +1,11 @@
 //! Runs a round of the driver in another process, which is this test binary started again: a round
 //! catches signals, adopts orphans, and can be interrupted.
 
-use ralph::runs::client::{self, ClientRound, Policy, RoundOutcome, RoundResult};
+use ralph::runs::client::{self, ClientRound, Policy, RoundMessage, RoundOutcome, RoundResult};
 use ralph_io::process::wait_any::Interrupts;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -107,7 +108,16 @@ pub fn carried_out() -> bool {
     let Ok(order) = std::env::var(ORDER) else { return false };
     let order: Value = serde_json::from_str(&order).unwrap();
     let interrupts = Interrupts::catch().unwrap();
-    let answer = match client::run(&round(&order), &interrupts, &policy(&order)) {
+    let last = RefCell::new(String::new());
+    let show = |message: &RoundMessage| match message {
+        RoundMessage::Now { what, .. } if what != "thinks" && *last.borrow() != *what => {
+            eprintln!("round 1/1: {what}");
+            last.replace(what.clone());
+        }
+        RoundMessage::Say(words) | RoundMessage::Asked(words) => eprintln!("round 1/1: {words}"),
+        _ => {}
+    };
+    let answer = match client::run(&round(&order), &interrupts, &policy(&order), &show) {
         Ok(came) => {
             let mut answer = described(&came);
             answer["asked"] = json!(format!("{:?}", interrupts.asked()));

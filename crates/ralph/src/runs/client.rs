@@ -10,8 +10,8 @@ mod command;
 mod preflight;
 pub(crate) mod sandbox;
 
-use super::display::RoundDisplay;
-use super::screen::Screen;
+use super::worker::RoundDisplay;
+pub use super::worker::RoundMessage;
 use crate::command::exit::{Exit, refused};
 use anyhow::{Context, Result};
 use attempt::{Attempt, Tried};
@@ -193,19 +193,13 @@ impl RoundResult {
 ///
 /// # Errors
 /// When the client is missing or cannot be started, or the log cannot be created.
-pub fn run(round: &ClientRound, interrupts: &Interrupts, policy: &Policy) -> Result<RoundResult> {
-    let screen = Screen::one();
-    screen.add("", &round.label, "");
-    run_at(round, interrupts, policy, &screen)
-}
-
-/// Like [`run`], but displayed by `shown` instead of on a line of its own.
-pub(crate) fn run_at(
+pub fn run(
     round: &ClientRound,
     interrupts: &Interrupts,
     policy: &Policy,
-    shown: &dyn RoundDisplay,
+    tell: &dyn Fn(&RoundMessage),
 ) -> Result<RoundResult> {
+    let shown = &RoundDisplay::new(tell);
     let client = round.client()?;
     shown.now("begins", None);
     let strays = round.end_strays();
@@ -299,7 +293,7 @@ fn rest(
     next: &NextRound,
     now: Timestamp,
     interrupts: &Interrupts,
-    shown: &dyn RoundDisplay,
+    shown: &RoundDisplay<'_>,
     showed: &Showed,
 ) -> bool {
     let at = match next {

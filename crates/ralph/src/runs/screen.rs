@@ -3,12 +3,11 @@
 //!
 //! All of it goes to standard error, since standard output is the command's answer.
 
-use super::display::{RoundDisplay, THINKS, answer_user};
+use super::worker::THINKS;
 use crate::command::screen::{self, Colour, visible};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use ralph_core::text::plural;
 use ralph_core::text::truncate::bounded;
-use ralph_io::process::wait_any::InterruptRequest;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -145,14 +144,6 @@ impl Screen {
         self.tell(&format!("{}: {}", self.label(round), visible(words)));
     }
 
-    /// Shows what Ctrl-C does to the displayed rounds.
-    pub(crate) fn answer_user(&self, asked: InterruptRequest) {
-        let shown: Vec<String> = self.rounds.borrow().keys().cloned().collect();
-        for round in shown {
-            answer_user(asked, |words| self.say(&round, words));
-        }
-    }
-
     /// The label of a displayed round.
     pub(crate) fn label(&self, round: &str) -> String {
         self.rounds.borrow().get(round).map(|line| line.label.clone()).unwrap_or_default()
@@ -231,17 +222,6 @@ fn numbered(label: &str, of: &str) -> String {
         (_, "") => label.to_owned(),
         (Some((round, task)), of) => format!("{round} {of}, {task}"),
         (None, of) => format!("{label} {of}"),
-    }
-}
-
-/// Displays the only round.
-impl RoundDisplay for Screen {
-    fn now(&self, what: &str, tokens: Option<u64>) {
-        self.now("", what, tokens);
-    }
-
-    fn say(&self, words: &str) {
-        self.say("", words);
     }
 }
 

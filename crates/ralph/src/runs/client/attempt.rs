@@ -3,7 +3,7 @@
 use super::command::arguments;
 use super::{ClientRound, Sum, sandbox};
 use crate::command::exit::{Exit, refused};
-use crate::runs::display::RoundDisplay;
+use crate::runs::worker::RoundDisplay;
 use anyhow::Result;
 use ralph_core::protocol::loaded::ListedPlugins;
 use ralph_core::protocol::sandbox::is_prevented;
@@ -35,7 +35,7 @@ pub(super) struct Tried {
 }
 
 impl Attempt<'_> {
-    pub(super) fn run(&self, interrupts: &Interrupts, shown: &dyn RoundDisplay) -> Result<Tried> {
+    pub(super) fn run(&self, interrupts: &Interrupts, shown: &RoundDisplay<'_>) -> Result<Tried> {
         // Each time: a merge of workers' branches may bring such a file.
         sandbox::refuse_agents(&self.round.place())?;
         if let Some(reach) = &self.round.sandbox {
@@ -117,7 +117,7 @@ struct Ear<'a> {
     lines: Lines,
     account: Account,
     log: Log,
-    shown: &'a dyn RoundDisplay,
+    shown: &'a RoundDisplay<'a>,
     listed: Option<&'a ListedPlugins>,
     refusal: Option<String>,
 }

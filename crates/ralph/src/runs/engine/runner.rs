@@ -270,7 +270,8 @@ impl<'a, V> ClientRunner<'a, V> {
             (true, _) => self.screen.tell(
                 "those at work will be finished, and no other begun; Ctrl-C again ends them at once",
             ),
-            (false, _) => self.screen.answer_user(asked),
+            // The round says what it does.
+            (false, _) => {}
         }
     }
 
@@ -286,6 +287,8 @@ impl<'a, V> ClientRunner<'a, V> {
         match serde_json::from_slice(line) {
             Ok(RoundMessage::Now { what, tokens }) => self.screen.now(name, &what, tokens),
             Ok(RoundMessage::Say(words)) => self.screen.say(name, &words),
+            Ok(RoundMessage::Asked(words)) if !self.is_many => self.screen.say(name, &words),
+            Ok(RoundMessage::Asked(_)) => {}
             Ok(RoundMessage::Limit(until)) => return Some(until),
             Ok(last) => drop(self.told.insert(name.to_owned(), last)),
             // The process was killed while it wrote this line.
