@@ -7,7 +7,6 @@ mod begin;
 pub(crate) mod events;
 pub(crate) mod keep;
 mod settle;
-mod shown;
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state};
@@ -23,7 +22,7 @@ pub(crate) use begin::{
     ReadyRun, RunOptions, alone, announce, ask_for_review, needs, nobody_works, note_start,
     show_first, take_up,
 };
-use events::Answer;
+use events::{Answer, used};
 use ralph_core::modes::build as rules;
 use ralph_core::modes::build::{ENDED, NextBuildStep, RoundFacts};
 use ralph_core::state::{EndingKind, LoopState, PauseCause, PlanFile, TaskStatus};
@@ -39,7 +38,6 @@ use ralph_io::store::{journal, lifecycle, notice};
 use serde_json::json;
 use settle::Settled;
 pub(in crate::runs) use settle::{prove, settled};
-use shown::used;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};

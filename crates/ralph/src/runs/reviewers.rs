@@ -5,26 +5,30 @@
 //! loads neither the project's settings nor its servers, since the model under review may have
 //! written them.
 
-mod arguments;
-mod cost;
-
-use super::client::{self, ClientRound, RoundOutcome, RoundResult};
-use super::engine::{self, ClientRunner, MemberExit, Owner, Then, Words};
-use super::options;
-use super::screen::Screen;
 use crate::command::context_dir::Here;
-use crate::command::exit::Exit;
+use crate::command::exit::{Exit, bad_state, refused};
+use crate::runs::client::{self, ClientRound, RoundOutcome, RoundResult, sandbox};
+use crate::runs::engine::{self, ClientRunner, MemberExit, Owner, Then, Words};
+use crate::runs::options;
+use crate::runs::screen::Screen;
 use anyhow::Result;
-pub(crate) use arguments::tools;
 use jiff::Timestamp;
 use ralph_core::evidence::review::prompt::ReviewerTools;
 use ralph_core::protocol::loaded::ListedPlugins;
+use ralph_core::protocol::sandbox::{SandboxReach, Unavailable};
 use ralph_core::state::{Bounds, LoopState, StartedReviewer, Tokens};
 use ralph_core::stop;
+use ralph_core::transcript::stream::{self, Account, Lines};
+use ralph_io::client::client_settings::ClientSettings;
+use ralph_io::git::repository;
 use ralph_io::process::wait_any::Interrupts;
-use ralph_io::process::{clock, random};
+use ralph_io::process::{clock, headless, random};
 use ralph_io::project::user_files;
+use ralph_io::store::home::Home;
+use ralph_io::store::lifecycle;
+use ralph_io::store::lock::{self, Lock};
 use ralph_io::store::loop_file::LoopFile;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -102,14 +106,14 @@ pub(crate) fn ask(
         "" => client::client()?,
         program => program.into(),
     };
-    let _alone = cost::alone(run.file, run.until)?;
-    cost::count_lost(&run.here.home, run.file)?;
+    let _alone = alone(run.file, run.until)?;
+    count_lost(&run.here.home, run.file)?;
     let logs = options::logs(run.here, KIND);
     user_files::make_folders(&logs, 0o700)?;
     let waiting: VecDeque<Reviewer> =
         (1..).zip(orders).map(|(number, order)| Reviewer::new(order, number, &logs)).collect();
     let started: Vec<StartedReviewer> = waiting.iter().map(|one| one.started.clone()).collect();
-    cost::note(run.file, &started)?;
+    note_started(run.file, &started)?;
     let words = Words {
         command: KIND,
         members: "reviewers",
@@ -148,7 +152,7 @@ pub(crate) fn ask(
         owner.why_ended.clone()
     };
     owner.leave_out(&why);
-    cost::forget(&run.here.home, run.file)?;
+    forget_started(&run.here.home, run.file)?;
     Ok(owner.answers)
 }
 
@@ -211,13 +215,13 @@ struct Reviewers<'a> {
 impl Reviewers<'_> {
     fn start(&mut self, reviewer: Reviewer) -> Result<()> {
         let Reviewer { order, number, started } = reviewer;
-        let protected = arguments::Protected {
+        let protected = Protected {
             here: self.runner.here,
             root: self.root,
             loop_folder: self.file.folder(),
             bounds: self.bounds.as_ref(),
         };
-        let (extra_args, sandbox) = arguments::of_reviewer(self.args, self.tools, &protected);
+        let (extra_args, sandbox) = of_reviewer(self.args, self.tools, &protected);
         let round = ClientRound {
             client: self.client.clone(),
             plugins: self.plugins.clone(),
@@ -241,7 +245,7 @@ impl Reviewers<'_> {
             ..ClientRound::default()
         };
         self.begun.insert(order.name.clone(), started);
-        self.runner.start(&order.name, "", round, &cost::lock_of(self.file, number))
+        self.runner.start(&order.name, "", round, &lock_of(self.file, number))
     }
 
     /// Answers for those that have not begun.
@@ -304,7 +308,7 @@ impl<'a> Owner<'a> for Reviewers<'a> {
             None => Err(self.why_ended.clone()),
         };
         let begun = self.begun.get(name).cloned().unwrap_or_default();
-        cost::count_gone(&self.runner.here.home, self.file, &begun, &came)?;
+        count_gone(&self.runner.here.home, self.file, &begun, &came)?;
         let RoundResult { session_id: reported, tokens, cost, duration, .. } = came;
         let started = begun.session_id;
         let answer = ReviewerAnswer { answer, started, reported, tokens, cost, duration };
@@ -317,5 +321,220 @@ fn answer(came: &RoundResult) -> std::result::Result<String, String> {
     match &came.outcome {
         RoundOutcome::Finished { result, is_error: false } => Ok(result.clone()),
         other => Err(other.why("it has no result")),
+    }
+}
+
+// What reviewers cost. Each is noted in the loop's state before it starts and counted when it is gone,
+// so the next review also counts those of a run that was killed.
+
+/// Long enough for other reviewers of the same loop to end.
+const OTHERS_TURN: Duration = Duration::from_secs(900);
+
+/// Takes the lock of a loop's reviewers: two reviews at once would count each other's as lost.
+fn alone(file: &LoopFile, until: Option<Timestamp>) -> Result<Lock> {
+    let left = until.map(|until| until.duration_since(clock::now()));
+    let left = left.map_or(OTHERS_TURN, |left| Duration::try_from(left).unwrap_or_default());
+    lock::take(&file.folder().join("reviews"), left).map_err(|_| {
+        refused(Exit::No, "other reviewers of this loop are at work; try again when they are done")
+    })
+}
+
+/// The lock that a reviewer's processes hold.
+fn lock_of(file: &LoopFile, number: usize) -> PathBuf {
+    file.folder().join(format!("review-{number}"))
+}
+
+/// Counts the reviewers of a run that was killed, as far as their logs show what they used. Waits until
+/// all of them have ended.
+fn count_lost(home: &Home, file: &LoopFile) -> Result<()> {
+    let lost = file.read().map_err(bad_state)?.map(|loaded| loaded.state.reviewers);
+    let lost = lost.unwrap_or_default();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    for place in (1..).map(|number| lock_of(file, number)) {
+        if !place.with_extension("lock").exists() {
+            break;
+        }
+        engine::wait_for_earlier(&place)?;
+    }
+    lost.iter().try_for_each(|one| {
+        let (tokens, cost) = used(Path::new(&one.log));
+        count(home, file, one, tokens, cost)
+    })
+}
+
+/// Notes the reviewers that are about to start.
+fn note_started(file: &LoopFile, started: &[StartedReviewer]) -> Result<()> {
+    file.update(|state| state.reviewers = started.to_vec()).map(drop).map_err(bad_state)
+}
+
+/// Forgets those that never started.
+fn forget_started(home: &Home, file: &LoopFile) -> Result<()> {
+    change(home, file, |state| state.reviewers.clear())
+}
+
+/// Counts a reviewer that is gone.
+fn count_gone(
+    home: &Home,
+    file: &LoopFile,
+    one: &StartedReviewer,
+    came: &RoundResult,
+) -> Result<()> {
+    let is_known = came.tokens.total() > 0 || came.cost > 0.0;
+    let (tokens, cost) =
+        if is_known { (came.tokens, came.cost) } else { used(Path::new(&one.log)) };
+    count(home, file, one, tokens, cost)
+}
+
+fn count(
+    home: &Home,
+    file: &LoopFile,
+    one: &StartedReviewer,
+    tokens: Tokens,
+    cost: f64,
+) -> Result<()> {
+    change(home, file, |state| state.count_reviewer(&one.session_id, tokens, cost))
+}
+
+/// Changes the state of a loop that may have ended, and been archived, meanwhile.
+fn change(home: &Home, file: &LoopFile, change: impl Fn(&mut LoopState)) -> Result<()> {
+    if file.update(&change).map_err(bad_state)?.is_none()
+        && let Some((archived, _)) = lifecycle::read(home, file.clone()).map_err(bad_state)?
+    {
+        archived.update(&change).map_err(bad_state)?;
+    }
+    Ok(())
+}
+
+/// What the log of a client says that it used; nothing if it cannot be read.
+fn used(log: &Path) -> (Tokens, f64) {
+    let mut account = Account::default();
+    let mut hear = |line: &[u8]| stream::read(line).into_iter().for_each(|it| account.hear(it));
+    let mut lines = Lines::default();
+    lines.feed(&headless::read_log(log).unwrap_or_default(), &mut hear);
+    lines.finish(&mut hear);
+    let cost = account.ended.as_ref().map_or(0.0, |ended| ended.cost);
+    (account.tokens(), cost)
+}
+
+// The arguments that leave a reviewer's client only what reads.
+
+/// Of the user's arguments for the client, those that reach a reviewer. Others could give it tools
+/// that write.
+const OF_MODEL: [&str; 3] = ["--model", "--fallback-model", "--effort"];
+
+/// What a reviewer's client can do on this machine, and why not more.
+pub(crate) fn tools() -> (ReviewerTools, Option<Unavailable>) {
+    match ralph_io::client::sandbox::check() {
+        Ok(()) => (ReviewerTools::Commands, None),
+        Err(why) => (ReviewerTools::Files, Some(why)),
+    }
+}
+
+/// Where a reviewer works, and what it must not change.
+struct Protected<'a> {
+    here: &'a Here,
+    root: &'a Path,
+    loop_folder: &'a Path,
+    /// The bounds of the loop, if it has any.
+    bounds: Option<&'a Bounds>,
+}
+
+/// The arguments, and the bounds of the client's commands if it has any.
+fn of_reviewer(
+    given: &[OsString],
+    tools: ReviewerTools,
+    protected: &Protected<'_>,
+) -> (Vec<OsString>, Option<SandboxReach>) {
+    let mut args = of_model(given);
+    let own = ["--setting-sources", "user", "--strict-mcp-config", "--tools"];
+    args.extend(own.map(OsString::from));
+    match tools {
+        ReviewerTools::Files => {
+            args.push("Read,Grep,Glob".into());
+            (args, None)
+        }
+        ReviewerTools::Commands => {
+            args.extend(["Read,Grep,Glob,Bash", "--settings"].map(OsString::from));
+            args.push(rules(protected.root).to_string().into());
+            (args, Some(reach(protected)))
+        }
+    }
+}
+
+/// A command that the user lets out of the sandbox could change the loop or the project.
+fn rules(root: &Path) -> Value {
+    let out = ClientSettings::of(root).excluded_commands();
+    let out = out.iter().map(|command| format!("Bash({command})"));
+    let ralph = ["Bash(ralph *)", "Bash(ralph)"].map(str::to_owned);
+    json!({"permissions": {"deny": ralph.into_iter().chain(out).collect::<Vec<_>>()}})
+}
+
+/// A reviewer writes nothing but its temporary folder, and reaches no host.
+fn reach(protected: &Protected<'_>) -> SandboxReach {
+    let Protected { here, root, loop_folder, bounds } = protected;
+    let real = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
+    // In a worktree the client lets commands write the git folders, which lie elsewhere.
+    let git = repository::around(&real);
+    let git = git.iter().flat_map(|it| [it.own(), it.common()]);
+    let folders = [real.as_path(), loop_folder, here.home.root()].into_iter().chain(git);
+    let mut deny_write: Vec<String> =
+        folders.map(|folder| folder.to_string_lossy().into_owned()).collect();
+    deny_write.sort();
+    deny_write.dedup();
+    let own = bounds.is_none().then(|| sandbox::bounds(here, root));
+    let deny_read = bounds.or(own.as_ref()).map(|bounds| bounds.read_deny.clone());
+    SandboxReach { deny_write, deny_read: deny_read.unwrap_or_default(), ..SandboxReach::default() }
+}
+
+fn of_model(given: &[OsString]) -> Vec<OsString> {
+    let mut kept = Vec::new();
+    let mut given = given.iter();
+    while let Some(arg) = given.next() {
+        let text = arg.to_string_lossy();
+        if OF_MODEL.contains(&&*text) {
+            kept.push(arg.clone());
+            kept.extend(given.next().cloned());
+        } else if OF_MODEL
+            .iter()
+            .any(|name| text.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')))
+        {
+            kept.push(arg.clone());
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod cost_tests {
+    use super::*;
+
+    #[test]
+    fn a_log_that_ends_in_mid_line_tells_the_tokens_and_a_whole_one_the_cost_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let message = r#"{"type":"assistant","message":{"id":"m","usage":{"input_tokens":30,"output_tokens":5},"content":[]}}"#;
+        std::fs::write(&log, format!("{message}\n{message}\n{{\"type\":\"assis")).unwrap();
+        let (tokens, cost) = used(&log);
+        assert_eq!((tokens.total(), cost), (35, 0.0));
+        let result = r#"{"type":"result","is_error":false,"result":"x","total_cost_usd":0.5,"modelUsage":{"m":{"inputTokens":90,"outputTokens":10}}}"#;
+        std::fs::write(&log, format!("{message}\n{result}\n")).unwrap();
+        let (tokens, cost) = used(&log);
+        assert_eq!((tokens.total(), cost), (100, 0.5));
+        assert_eq!(used(&folder.path().join("gone")).0.total(), 0);
+    }
+}
+
+#[cfg(test)]
+mod arguments_tests {
+    use super::*;
+
+    #[test]
+    fn of_the_users_arguments_only_the_choice_of_a_model_reaches_a_reviewer() {
+        let given = "--dangerously-skip-permissions --model opus --tools default --effort=high \
+                     --mcp-config x.json --settings {} --add-dir / --allowedTools Write";
+        let given: Vec<OsString> = given.split_whitespace().map(OsString::from).collect();
+        assert_eq!(of_model(&given), ["--model", "opus", "--effort=high"].map(OsString::from));
     }
 }

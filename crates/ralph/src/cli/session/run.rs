@@ -10,7 +10,7 @@ use crate::command::select_loop::FoundLoop;
 use crate::command::{number, screen};
 use crate::runs::client as runner;
 use crate::runs::options::{self, ClientOptions};
-use crate::runs::orchestration::{self, OrchestrationRun, leftovers};
+use crate::runs::orchestration::{self, OrchestrationRun};
 use anyhow::Result;
 use ralph_core::modes::arguments::{self, LoopRequest, Options};
 use ralph_core::modes::orchestration::agents::AgentRole;
@@ -84,7 +84,7 @@ pub(super) fn run(place: &OrchestrationContext, args: &Args) -> Result<Exit> {
     let _alone = alone.ok_or_else(|| {
         refused(Exit::No, format!("another `ralph session run` drives session {id}"))
     })?;
-    leftovers::take_up(place, &id)?;
+    orchestration::take_up(place, &id)?;
     let found = begin(here, &id, args)?;
     user_files::make_folders(&logs, 0o700)?;
     screen::tell(&screen::visible_lines(&announcement(&found, &id, &logs, &seen)));

@@ -1,12 +1,11 @@
 //! Runs the criteria between rounds and the review once they hold, and ends the loop if nothing remains.
 
-use super::shown::holding;
 use super::{A_DAY, BuildEnd, Builder};
 use crate::command::context_dir::note;
 use crate::command::exit::{Exit, bad_state};
 use crate::command::plan_import;
 use crate::command::screen::visible;
-use crate::runs::build::events::criteria;
+use crate::runs::build::events::{criteria, holding};
 use crate::runs::engine::{self, RunEnd};
 use crate::runs::options::TOLD;
 use crate::runs::review::{self, Reviewed};
