@@ -100,14 +100,7 @@ pub(super) fn run(
     let mut replaced: Vec<_> = files.replaced.iter().collect();
     in_order(&mut replaced, |file| file.form == OtherForm::Absent);
     for file in replaced {
-        let form = match &file.form {
-            OtherForm::Absent => Form::Absent,
-            OtherForm::Link(target) => Form::Link(target),
-            OtherForm::File { content, is_executable } => {
-                Form::File { content, is_executable: *is_executable }
-            }
-        };
-        place(&paths.to_copy(&file.path)?, &form, Some(&paths.copy))?;
+        place(&paths.to_copy(&file.path)?, &file.form, Some(&paths.copy))?;
     }
     let to_watch = files.to_watch();
     let to_watch = to_watch.iter().map(|path| paths.to_copy(path)).collect::<Result<Vec<_>>>()?;
@@ -287,19 +280,12 @@ fn renamed(text: &[u8], from: &Path, to: &Path) -> Vec<u8> {
 /// The mode of a file that was not there.
 const PLAIN: u32 = 0o644;
 
-/// The form that a file is to have.
-pub(super) enum Form<'a> {
-    Absent,
-    File { content: &'a [u8], is_executable: bool },
-    Link(&'a Path),
-}
-
 /// Gives a file its other form. With `within`, the folder of the file must lie there, whatever links
 /// lead to it.
-pub(super) fn place(path: &Path, form: &Form<'_>, within: Option<&Path>) -> Result<()> {
+pub(super) fn place(path: &Path, form: &OtherForm, within: Option<&Path>) -> Result<()> {
     let what = || format!("could not replace `{}`", path.display());
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { bail!(what()) };
-    if matches!(form, Form::Absent) && !folder.exists() {
+    if matches!(form, OtherForm::Absent) && !folder.exists() {
         return Ok(());
     }
     let seconds = seconds(path);
@@ -311,14 +297,14 @@ pub(super) fn place(path: &Path, form: &Form<'_>, within: Option<&Path>) -> Resu
     let path = folder.join(name);
     let old = path.symlink_metadata().ok();
     match form {
-        Form::Absent => match old {
+        OtherForm::Absent => match old {
             Some(old) if !old.is_dir() => fs::remove_file(&path).with_context(what),
             _ => Ok(()),
         },
-        Form::Link(target) => {
+        OtherForm::Link(target) => {
             remove(&path).and_then(|()| symlink(target, &path)).with_context(what)
         }
-        Form::File { content, is_executable } => {
+        OtherForm::File { content, is_executable } => {
             if old.as_ref().is_some_and(Metadata::is_dir) {
                 fs::remove_dir_all(&path).with_context(what)?;
             }
@@ -429,7 +415,7 @@ mod place_tests {
         let path = folder.path().join("a");
         fs::write(&path, "old").unwrap();
         let old = path.metadata().unwrap().mtime();
-        let form = Form::File { content: b"new", is_executable: true };
+        let form = OtherForm::File { content: b"new".to_vec(), is_executable: true };
         place(&path, &form, None).unwrap();
         let about = path.metadata().unwrap();
         assert!(about.mtime() > old);
@@ -446,7 +432,8 @@ mod place_tests {
         fs::write(&path, "old").unwrap();
         fs::remove_file(&path).unwrap();
         let removed = folder.path().metadata().unwrap().mtime();
-        place(&path, &Form::File { content: b"old", is_executable: false }, None).unwrap();
+        place(&path, &OtherForm::File { content: b"old".to_vec(), is_executable: false }, None)
+            .unwrap();
         assert!(path.metadata().unwrap().mtime() > removed);
     }
 
@@ -454,8 +441,8 @@ mod place_tests {
     fn a_folder_in_the_place_of_an_absent_file_stays() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("a")).unwrap();
-        place(&folder.path().join("a"), &Form::Absent, None).unwrap();
-        place(&folder.path().join("none/b"), &Form::Absent, None).unwrap();
+        place(&folder.path().join("a"), &OtherForm::Absent, None).unwrap();
+        place(&folder.path().join("none/b"), &OtherForm::Absent, None).unwrap();
         assert!(folder.path().join("a").exists());
         assert!(!folder.path().join("none").exists());
     }

@@ -6,10 +6,10 @@
 
 use super::opened::Watches;
 use super::overlay::NewRoot;
-use crate::process::elsewhere::copy::{self, Form};
 use crate::process::elsewhere::private::{
     CONTENTS, OrderedFile, OrderedForm, OverlayOrder, OverlayReport, REPORT,
 };
+use crate::process::elsewhere::{OtherForm, copy};
 use anyhow::{Context, Result};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use signal_hook::consts::signal::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -91,30 +91,24 @@ fn tell(mut report: File, what: &OverlayReport) -> Result<()> {
 
 /// Puts the files into their other forms.
 fn replace(files: &[OrderedFile], contents: &mut impl Read) -> Result<()> {
-    let mut files: Vec<(&Path, &OrderedForm, Vec<u8>)> = files
-        .iter()
-        .map(|file| {
-            let length = match file.form {
-                OrderedForm::File { bytes, .. } => bytes,
-                _ => 0,
-            };
-            let mut content = Vec::new();
-            contents.take(length).read_to_end(&mut content).context("could not read the files")?;
-            Ok((path(&file.path), &file.form, content))
-        })
-        .collect::<Result<_>>()?;
-    copy::in_order(&mut files, |file| matches!(file.1, OrderedForm::Absent));
-    for (path, form, content) in &files {
-        let form = match form {
-            OrderedForm::Absent => Form::Absent,
-            OrderedForm::Link(target) => Form::Link(self::path(target)),
-            OrderedForm::File { is_executable, .. } => {
-                Form::File { content, is_executable: *is_executable }
+    let mut form = |form: &OrderedForm| -> Result<OtherForm> {
+        Ok(match form {
+            OrderedForm::Absent => OtherForm::Absent,
+            OrderedForm::Link(target) => OtherForm::Link(path(target).to_owned()),
+            OrderedForm::File { bytes, is_executable } => {
+                let mut content = Vec::new();
+                let read = contents.take(*bytes).read_to_end(&mut content);
+                read.context("could not read the files")?;
+                OtherForm::File { content, is_executable: *is_executable }
             }
-        };
-        copy::place(path, &form, None)?;
-    }
-    Ok(())
+        })
+    };
+    let mut files: Vec<(&Path, OtherForm)> = files
+        .iter()
+        .map(|file| Ok((path(&file.path), form(&file.form)?)))
+        .collect::<Result<_>>()?;
+    copy::in_order(&mut files, |file| file.1 == OtherForm::Absent);
+    files.iter().try_for_each(|(path, form)| copy::place(path, form, None))
 }
 
 /// Makes a file in a folder, and opens one that is there for writing: the kernel copies it, and cannot
