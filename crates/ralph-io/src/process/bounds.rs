@@ -11,7 +11,7 @@ mod linux;
 mod macos;
 mod proxy;
 
-use crate::process::programs;
+use crate::process::{programs, table};
 use anyhow::{Context, Result, bail};
 #[cfg(target_os = "linux")]
 use linux as platform;
@@ -351,28 +351,13 @@ fn use_proxy(command: &mut Command, port: u16) {
 }
 
 fn report(status: WaitStatus) -> InsideReport {
-    let left = left().unwrap_or_default();
     let (code, signal) = (status.exit_status(), status.terminating_signal());
-    InsideReport { code, signal, left, problem: String::new() }
+    InsideReport { code, signal, left: left(), problem: String::new() }
 }
 
 /// The living processes inside, without this one. The names of the command's own making are cleaned
 /// where they are shown.
-fn left() -> Option<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir("/proc").ok()?.flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
-            continue;
-        };
-        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
-        let Some((name, rest)) = stat.split_once(" (").and_then(|(_, rest)| rest.rsplit_once(") "))
-        else {
-            continue;
-        };
-        if pid != 1 && !rest.starts_with(['Z', 'X']) {
-            names.push(name.to_owned());
-        }
-    }
-    names.truncate(20);
-    Some(names)
+fn left() -> Vec<String> {
+    let rows = table::proc::rows().into_iter().filter(|row| row.pid != 1 && !row.has_ended);
+    rows.map(|row| row.name).take(20).collect()
 }

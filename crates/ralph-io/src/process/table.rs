@@ -2,7 +2,7 @@
 //!
 //! Linux shows it in `/proc`; elsewhere `ps` prints it.
 
-mod proc;
+pub(super) mod proc;
 mod ps;
 
 use crate::process::portable;

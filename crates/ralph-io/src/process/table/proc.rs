@@ -14,7 +14,7 @@ pub(super) fn own() -> Option<u32> {
     fs::read_link("/proc/self").ok()?.to_str()?.parse().ok()
 }
 
-pub(super) fn rows() -> Vec<ProcessRow> {
+pub(crate) fn rows() -> Vec<ProcessRow> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     // The file of a process that ends meanwhile disappears.
     entries.filter_map(|entry| row(entry.file_name().to_str()?.parse().ok()?)).collect()
