@@ -42,7 +42,7 @@ fn run(order: &Value) -> Value {
 fn described(run: &CommandRun) -> Value {
     json!({
         "ended": format!("{:?}", run.ended),
-        "duration_ms": run.duration.as_millis() as u64,
+        "duration_ms": run.duration_ms,
         "sha256": run.output_sha256,
         "bytes": run.output_bytes,
         "tail": run.tail,

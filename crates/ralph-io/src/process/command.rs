@@ -9,13 +9,13 @@ pub(crate) mod family;
 mod output;
 mod supervise;
 
+use crate::process::headless::secret_variables;
 use crate::process::{self, clock, read_to_end, wait_readable};
 use anyhow::{Context, Result, bail};
 pub use family::adopt as adopt_orphans;
 use jiff::Timestamp;
 use ralph_core::evidence::tests_run::Summary;
 use ralph_core::state::Bounds;
-use ralph_core::text::secrets;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::io::{BufRead, Write};
@@ -68,13 +68,15 @@ pub enum CommandEnd {
     SupervisorLost,
 }
 
-/// The result of a command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The result of a command, as its supervisor reports it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandRun {
     pub ended: CommandEnd,
+    /// Known to the supervisor's caller.
+    #[serde(skip)]
     pub started_at: Timestamp,
     /// The time from the start to the command's own end, or until we ended it.
-    pub duration: Duration,
+    pub duration_ms: u64,
     /// The digest of every byte that it wrote.
     pub output_sha256: String,
     /// How many bytes it wrote.
@@ -84,15 +86,43 @@ pub struct CommandRun {
     /// The names of the processes that it left running and that we ended.
     pub left: Vec<String>,
     /// What the bounds of the loop kept it from, each with its remedy.
+    #[serde(default)]
     pub refused: Vec<String>,
     /// False if the output could not be written to its file.
     pub stored: bool,
     /// Names of the tests that failed, without secrets.
+    #[serde(default)]
     pub failing: Vec<String>,
     /// The first line that states an error, without secrets.
+    #[serde(default)]
     pub error: String,
     /// The test counts from the runners' own summaries.
+    #[serde(default)]
     pub tests: Summary,
+}
+
+impl CommandRun {
+    /// That of a command without output.
+    fn nothing(ended: CommandEnd, took: Duration) -> CommandRun {
+        CommandRun {
+            ended,
+            started_at: Timestamp::default(),
+            duration_ms: millis(took),
+            output_sha256: String::new(),
+            output_bytes: 0,
+            tail: String::new(),
+            left: Vec::new(),
+            refused: Vec::new(),
+            stored: false,
+            failing: Vec::new(),
+            error: String::new(),
+            tests: Summary::default(),
+        }
+    }
+
+    pub fn duration(&self) -> Duration {
+        Duration::from_millis(self.duration_ms)
+    }
 }
 
 /// Runs a command to its end. When this returns, nothing that the command started is alive.
@@ -139,7 +169,7 @@ pub(crate) fn run_request(
     if report.ended == CommandEnd::SupervisorLost {
         family::end_all();
     }
-    Ok(report.into_run(started_at))
+    Ok(CommandRun { started_at, ..report })
 }
 
 /// The report on a command whose supervisor gave no answer.
@@ -147,22 +177,18 @@ fn without_answer(
     supervisor: &mut Child,
     order: &CommandOrder<'_>,
     took: Duration,
-) -> Result<CommandReport> {
+) -> Result<CommandRun> {
     let status = supervisor.wait().context("could not wait for the supervisor")?;
     if status.signal().is_none() {
         bail!("`{} supervise` gave no answer ({status})", order.ralph.display());
     }
     output::remove_part(order.output);
-    Ok(CommandReport::nothing(CommandEnd::SupervisorLost, took))
+    Ok(CommandRun::nothing(CommandEnd::SupervisorLost, took))
 }
 
 impl CommandRequest {
     pub(crate) fn of(order: &CommandOrder<'_>) -> CommandRequest {
         let bytes = |text: &OsStr| text.as_bytes().to_vec();
-        let secret = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
-            let name = name.into_string().ok()?;
-            secrets::is_redacted(&name, value.as_bytes()).then(|| (name, bytes(&value)))
-        };
         CommandRequest {
             command: order.command.to_owned(),
             folder: bytes(order.folder.as_os_str()),
@@ -171,7 +197,7 @@ impl CommandRequest {
             bounds: order.bounds.cloned(),
             elsewhere: None,
             variables: Vec::new(),
-            secrets: std::env::vars_os().filter_map(secret).collect(),
+            secrets: secret_variables(),
         }
     }
 }
@@ -201,66 +227,6 @@ pub struct CommandRequest {
     secrets: Vec<(String, Vec<u8>)>,
 }
 
-/// A supervisor's report on its command.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct CommandReport {
-    ended: CommandEnd,
-    duration_ms: u64,
-    output_sha256: String,
-    output_bytes: u64,
-    /// The end of the command's output.
-    pub tail: String,
-    left: Vec<String>,
-    #[serde(default)]
-    refused: Vec<String>,
-    stored: bool,
-    /// Names of the tests that failed.
-    #[serde(default)]
-    failing: Vec<String>,
-    /// The first line that states an error.
-    #[serde(default)]
-    error: String,
-    /// The test counts from the runners' own summaries.
-    #[serde(default)]
-    pub tests: Summary,
-}
-
-impl CommandReport {
-    /// The report on a command without output.
-    fn nothing(ended: CommandEnd, took: Duration) -> CommandReport {
-        CommandReport {
-            ended,
-            duration_ms: millis(took),
-            output_sha256: String::new(),
-            output_bytes: 0,
-            tail: String::new(),
-            left: Vec::new(),
-            refused: Vec::new(),
-            stored: false,
-            failing: Vec::new(),
-            error: String::new(),
-            tests: Summary::default(),
-        }
-    }
-
-    fn into_run(self, started_at: Timestamp) -> CommandRun {
-        CommandRun {
-            ended: self.ended,
-            started_at,
-            duration: Duration::from_millis(self.duration_ms),
-            output_sha256: self.output_sha256,
-            output_bytes: self.output_bytes,
-            tail: self.tail,
-            left: self.left,
-            refused: self.refused,
-            stored: self.stored,
-            failing: self.failing,
-            error: self.error,
-            tests: self.tests,
-        }
-    }
-}
-
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
@@ -273,7 +239,7 @@ fn line(document: &impl Serialize) -> Result<Vec<u8>> {
 }
 
 /// Parses the report; `None` if it is incomplete.
-fn read(answer: &[u8]) -> Option<CommandReport> {
+fn read(answer: &[u8]) -> Option<CommandRun> {
     serde_json::from_slice(answer.strip_suffix(b"\n")?).ok()
 }
 
@@ -295,7 +261,7 @@ pub fn receive() -> Result<CommandRequest> {
 ///
 /// # Errors
 /// If nobody reads it any more.
-pub fn send(report: &CommandReport) -> Result<()> {
+pub fn send(report: &CommandRun) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(&line(report)?).context("could not report the result")?;
     stdout.flush().context("could not report the result")

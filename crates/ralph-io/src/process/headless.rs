@@ -390,13 +390,19 @@ pub fn read_log(path: &Path) -> Option<Vec<u8>> {
     trusted_read::read_at_most(path, LARGEST).ok().flatten()
 }
 
+/// The variables of our environment that are to be redacted.
+pub(crate) fn secret_variables() -> Vec<(String, Vec<u8>)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.as_bytes().to_vec())))
+        .filter(|(name, value)| secrets::is_redacted(name, value))
+        .collect()
+}
+
 /// Redacts values both as they are and as JSON escapes them.
 fn redactor(given: &[(String, String)]) -> Redactor {
-    let ours = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.as_bytes().to_vec())));
     let given = given.iter().map(|(name, value)| (name.clone(), value.as_bytes().to_vec()));
-    let secret = |(name, value): &(String, Vec<u8>)| secrets::is_redacted(name, value);
-    let mut all: Vec<(String, Vec<u8>)> = ours.chain(given).filter(secret).collect();
+    let mut all = secret_variables();
+    all.extend(given.filter(|(name, value)| secrets::is_redacted(name, value)));
     let quoted: Vec<_> =
         all.iter().filter_map(|(name, value)| Some((name.clone(), quoted(value)?))).collect();
     all.extend(quoted);

@@ -169,7 +169,7 @@ fn failed(file: &LoopFile, id: &str) -> Result<Option<String>> {
         let how = match &run.ended {
             CommandEnd::Exited(0) => continue,
             CommandEnd::Exited(code) => format!("exits with {code}"),
-            CommandEnd::Deadline => format!("still runs after {} s", run.duration.as_secs()),
+            CommandEnd::Deadline => format!("still runs after {} s", run.duration().as_secs()),
             CommandEnd::Signalled(signal) => format!("was ended by signal {signal}"),
             CommandEnd::NotStarted(why) => format!("cannot start: {why}"),
             CommandEnd::Stopped | CommandEnd::SupervisorLost => "was ended".to_owned(),

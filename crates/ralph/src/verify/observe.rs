@@ -664,13 +664,9 @@ fn observation(run: &ElsewhereRun) -> Observation {
         tests_run: run.run.tests.tests.count(),
         tests_failed: run.run.tests.failed,
         failing: run.run.failing.clone(),
-        duration_ms: millis(run),
+        duration_ms: run.run.duration_ms,
         ..Observation::default()
     }
-}
-
-fn millis(run: &ElsewhereRun) -> u64 {
-    u64::try_from(run.run.duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn quoted(path: &Path) -> String {

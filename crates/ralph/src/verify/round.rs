@@ -49,7 +49,7 @@ impl VerifyRound<'_, '_> {
         for (job, run) in jobs.into_iter().zip(runs) {
             // Without time to run it alone, the failure counts.
             let believed =
-                run.ended == CommandEnd::Exited(0) || self.work.time_for_one() < run.duration;
+                run.ended == CommandEnd::Exited(0) || self.work.time_for_one() < run.duration();
             if believed {
                 let (output, rewrote, before) = (job.output, Vec::new(), before.clone());
                 self.keep(job.criterion, MeasuredRun { run, output, rewrote, before })?;
@@ -234,7 +234,7 @@ pub(crate) fn receipt(criterion: &Criterion, run: CommandRun, output: &Path) -> 
         error,
         vacuous,
         started_at: Some(run.started_at),
-        duration_ms: u64::try_from(run.duration.as_millis()).unwrap_or(u64::MAX),
+        duration_ms: run.duration_ms,
         output_sha256: run.output_sha256,
         output_file: if run.stored { in_loop(output) } else { String::new() },
         tail: run.tail,
@@ -256,7 +256,7 @@ pub(super) fn ended(run: &CommandRun) -> String {
         CommandEnd::Exited(_) => String::new(),
         CommandEnd::Signalled(signal) => format!("killed by signal {signal}"),
         // Of a request's time, the criterion got a little less than all.
-        CommandEnd::Deadline => match run.duration.as_secs_f64().round() {
+        CommandEnd::Deadline => match run.duration().as_secs_f64().round() {
             0.0 => "timed out in less than 1 s".to_owned(),
             seconds => format!("timed out after {seconds} s"),
         },

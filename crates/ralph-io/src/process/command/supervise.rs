@@ -8,10 +8,11 @@ use super::family::{Family, FamilyEnding};
 use super::output::Output;
 use super::{CommandEnd, FAR, adopt_orphans, family};
 use crate::process::bounds::{Bounded, FIRST_PROCESS};
-use crate::process::command::{self, CommandReport, CommandRequest};
+use crate::process::command::{self, CommandRequest, CommandRun};
 use crate::process::wait_any::{InterruptRequest, Interrupts};
 use crate::process::{elsewhere, programs};
 use anyhow::{Context, Result};
+use jiff::Timestamp;
 use ralph_core::evidence::tests_run::Summary;
 use ralph_core::project::bounds;
 use ralph_core::state::Bounds;
@@ -36,12 +37,12 @@ const OURS: [&str; 3] = ["bwrap", "ralph", FIRST_PROCESS];
 const PIECE: usize = 64 * 1024;
 
 /// Runs the requested command. The observer gets every byte of the output as it is written.
-pub fn supervise(request: &CommandRequest, observer: &mut dyn FnMut(&[u8])) -> CommandReport {
+pub fn supervise(request: &CommandRequest, observer: &mut dyn FnMut(&[u8])) -> CommandRun {
     let began = Instant::now();
     let started = prepare().and_then(|interrupts| Ok((interrupts, start(request)?)));
     match started {
         Err(error) => {
-            CommandReport::nothing(CommandEnd::NotStarted(format!("{error:#}")), began.elapsed())
+            CommandRun::nothing(CommandEnd::NotStarted(format!("{error:#}")), began.elapsed())
         }
         Ok((interrupts, (command, pipe, bounded))) => CommandWatch {
             began,
@@ -86,7 +87,7 @@ struct CommandWatch<'a> {
 }
 
 impl CommandWatch<'_> {
-    fn finish(mut self) -> CommandReport {
+    fn finish(mut self) -> CommandRun {
         let ended = self.watch();
         let took = self.began.elapsed();
         let mut left = self.end_family();
@@ -126,8 +127,10 @@ impl CommandWatch<'_> {
                 _ => ended,
             };
         }
-        CommandReport {
+        CommandRun {
             ended,
+            // Filled in by the caller, and below by the observer of the output.
+            started_at: Timestamp::default(),
             refused,
             duration_ms: command::millis(took),
             output_sha256: output.sha256,
@@ -137,7 +140,6 @@ impl CommandWatch<'_> {
             stored: output.stored,
             failing: output.failures.tests,
             error: output.failures.error,
-            // Filled in by the observer of the output.
             tests: Summary::default(),
         }
     }

@@ -6,13 +6,12 @@
 
 use crate::process::clock;
 use crate::process::command::{self, CommandEnd, CommandOrder};
+use crate::process::headless::secret_variables;
 use anyhow::{Context, Result};
 use ralph_core::project::check::Program;
 use ralph_core::shell::quoted;
 use ralph_core::state::Bounds;
-use ralph_core::text::secrets;
 use ralph_core::text::secrets::Redactor;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -131,7 +130,7 @@ pub fn run(line: &str, limits: &Limits<'_>, whole: bool) -> Result<Ran> {
     }
     let ran = ran?;
     let took = Duration::try_from(clock::now().duration_since(began)).unwrap_or_default();
-    Ok(Ran { ended: ran.ended, took: ran.duration.max(took), stdout, stderr })
+    Ok(Ran { took: ran.duration().max(took), ended: ran.ended, stdout, stderr })
 }
 
 fn scratch_beside(output: &Path) -> Result<tempfile::TempDir> {
@@ -153,10 +152,7 @@ fn taken(path: &Path) -> Vec<u8> {
 
 /// Redacts as the supervisor does for standard output.
 fn redacted(text: &[u8]) -> Vec<u8> {
-    let variables: Vec<(String, Vec<u8>)> = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.as_bytes().to_vec())))
-        .filter(|(name, value)| secrets::is_redacted(name, value))
-        .collect();
+    let variables = secret_variables();
     let mut redactor =
         Redactor::new(variables.iter().map(|(name, value)| (name.as_str(), &value[..])));
     let mut out = Vec::new();

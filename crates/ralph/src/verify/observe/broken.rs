@@ -1,6 +1,6 @@
 //! A broken test must fail: runs with expected values changed.
 
-use super::{BROKEN, Observer, Subject, counts_tests, ended, is_made, millis};
+use super::{BROKEN, Observer, Subject, counts_tests, ended, is_made};
 use anyhow::Result;
 use ralph_core::evidence::harness;
 use ralph_core::evidence::literals::{self, Candidate, Literal};
@@ -84,7 +84,7 @@ impl Observer<'_, '_> {
     ) -> Result<Option<Observation>> {
         let mut found = Observation {
             outcome: Outcome::Failed,
-            duration_ms: millis(&all),
+            duration_ms: all.run.duration_ms,
             ..Observation::default()
         };
         let name = |(at, literal): &(usize, Literal)| {
@@ -102,7 +102,7 @@ impl Observer<'_, '_> {
         let unknown = |why| Observation {
             outcome: Outcome::Unknown,
             why,
-            duration_ms: millis(&all),
+            duration_ms: all.run.duration_ms,
             ..Observation::default()
         };
         if !matches!(all.run.ended, CommandEnd::Exited(_)) {
