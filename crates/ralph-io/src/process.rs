@@ -18,9 +18,11 @@ pub mod random;
 pub(crate) mod sandbox;
 pub(crate) mod table;
 pub mod wait_any;
+pub(crate) mod waits;
 pub mod wall;
 pub mod watch;
 
+use crate::process::waits::{FAR, LAST_OUTPUT, STILL_WANTED};
 use anyhow::{Context, Result, bail};
 use ralph_core::text::secrets;
 use rustix::event::{PollFd, PollFlags};
@@ -36,12 +38,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wait_any::{InterruptRequest, Interrupts};
 use watch::{Watch, poll_until};
-
-/// How often a caller is asked whether its program is still wanted.
-const ASK_AGAIN: Duration = Duration::from_secs(1);
-
-/// Longer than any program is wanted.
-const FAR: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// A running child whose standard output will be read.
 #[derive(Debug)]
@@ -131,7 +127,7 @@ impl Running {
         watch: &Watch,
         mut is_wanted: impl FnMut() -> bool,
     ) -> Result<Option<ExitStatus>> {
-        let mut ask_at = Instant::now() + ASK_AGAIN;
+        let mut ask_at = Instant::now() + STILL_WANTED;
         let finished = self.finish_while(Instant::now() + FAR, 0, |output, _| {
             let mut ends = vec![PollFd::from_borrowed_fd(output, PollFlags::IN)];
             ends.extend(watch.as_fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
@@ -144,7 +140,7 @@ impl Running {
                 if !is_wanted() {
                     return Ok(None);
                 }
-                ask_at = Instant::now() + ASK_AGAIN;
+                ask_at = Instant::now() + STILL_WANTED;
             }
             Ok(Some(is_ready[0]))
         });
@@ -269,9 +265,6 @@ pub fn lead_own_session() {
 
 /// More than a hook may print; the rest is read and dropped.
 const MAX_OUTPUT_BYTES: u64 = 1 << 20;
-
-/// How long output may still arrive after the program has ended.
-const LAST_OUTPUT: Duration = Duration::from_millis(500);
 
 /// The program to start.
 #[derive(Debug, Clone)]

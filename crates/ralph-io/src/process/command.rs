@@ -10,6 +10,7 @@ mod output;
 mod supervise;
 
 use crate::process::headless::secret_variables;
+use crate::process::waits::{FAR, SUPERVISOR_MARGIN};
 use crate::process::{self, clock, read_to_end, wait_readable};
 use anyhow::{Context, Result, bail};
 pub use family::adopt as adopt_orphans;
@@ -25,13 +26,6 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 pub use supervise::supervise;
-
-/// How long a supervisor may take after the deadline to end everything and store the output. One
-/// that takes longer was stopped or worse, and counts as lost.
-const MARGIN: Duration = Duration::from_secs(15);
-
-/// A deadline further away is cut to this.
-const FAR: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// What to run, and where its output goes.
 #[derive(Debug, Clone, Copy)]
@@ -153,7 +147,7 @@ pub(crate) fn run_request(
     // answer shows that.
     let line_to_it = line_to_it.write_all(&request).is_ok().then_some(line_to_it);
     let mut answer_of_it = supervisor.child.stdout.take().context("its output is not a pipe")?;
-    let until = began + order.deadline.min(FAR) + MARGIN;
+    let until = began + order.deadline.min(FAR) + SUPERVISOR_MARGIN;
     let answer = read_to_end(&mut answer_of_it, until, usize::MAX, wait_readable);
     if answer.is_err() {
         supervisor.child.kill().context("could not end the supervisor")?;

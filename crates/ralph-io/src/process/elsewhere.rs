@@ -19,15 +19,12 @@ pub(crate) use private::in_front;
 
 use crate::process::command::{self, CommandEnd, CommandOrder, CommandRequest, CommandRun};
 use crate::process::portable;
+use crate::process::waits::TRIAL;
 use anyhow::{Result, bail};
 use opened::Watches;
 use private::OverlayOrder;
 use private::PrivateFolder;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// Far more than an overlay takes, on a machine under load.
-const TRIAL: Duration = Duration::from_secs(10);
 
 /// A file that a command sees in another form than the machine has it.
 #[derive(Debug, Clone, PartialEq, Eq)]

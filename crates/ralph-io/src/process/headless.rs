@@ -8,6 +8,7 @@
 use crate::process::command::adopt_orphans;
 use crate::process::command::family::{self, Family, FamilyEnding, Member};
 use crate::process::wait_any::{InterruptRequest, Interrupts};
+use crate::process::waits::{CLIENT_GRACE, FAMILY_AGAIN, FAR};
 use crate::project::trusted_read;
 use anyhow::{Context, Result};
 use ralph_core::stop::rounds::Exit;
@@ -32,12 +33,6 @@ const PIECE: usize = 64 * 1024;
 
 /// How much of the end of standard error is kept.
 const LAST_WORDS: usize = 4096;
-
-/// The interval between checks whether anything of an ending family is alive.
-const AGAIN: Duration = Duration::from_millis(100);
-
-/// Longer than any wait.
-const FAR: Duration = Duration::from_secs(3600);
 
 /// How to start the client.
 #[derive(Debug, Clone, Copy)]
@@ -169,7 +164,7 @@ impl ClientWatch<'_> {
     fn finish(mut self) -> ClientExit {
         let ended = self.watch();
         let names = self.names();
-        let mut ending = FamilyEnding::begin(POLITE);
+        let mut ending = FamilyEnding::begin(CLIENT_GRACE);
         while let Some(next) = self.family.press(&mut ending) {
             self.interrupts.wait(&[], next);
         }
@@ -197,7 +192,7 @@ impl ClientWatch<'_> {
                 return self.family.exit.is_none().then_some(Exit::Leftovers);
             }
             // Descendants that are not our children yet send no signal when they end, so poll.
-            let next = if self.family.exit.is_some() { now + AGAIN } else { now + FAR };
+            let next = if self.family.exit.is_some() { now + FAMILY_AGAIN } else { now + FAR };
             self.wait(until.map_or(next, |until| until.min(next)));
         }
     }
@@ -299,10 +294,6 @@ fn by_itself(status: WaitStatus) -> Exit {
         (None, signal) => Exit::Signal(signal.unwrap_or_default()),
     }
 }
-
-/// How long a process may take to end after SIGTERM. The client ends its own shells, and runs its
-/// session-end hooks.
-const POLITE: Duration = Duration::from_secs(2);
 
 // Keeps everything that a client printed, without secrets, in a file that only its owner can read.
 //

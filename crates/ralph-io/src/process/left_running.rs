@@ -3,15 +3,10 @@
 use super::ancestry::is_client_line;
 use super::table::{self, CommandLine, ProcessRow, ProcessTable};
 use crate::client::SANDBOXED;
+use crate::process::waits::{LEFT_AGAIN, LEFT_PATIENCE};
 use ralph_core::protocol::registration::COMMAND_LINE;
 use std::path::Path;
-use std::time::{Duration, Instant};
-
-/// How long a process may take to end by itself, for example one that the command has just killed.
-const PATIENCE: Duration = Duration::from_millis(500);
-
-/// The interval between two looks.
-const AGAIN: Duration = Duration::from_millis(10);
+use std::time::Instant;
 
 /// The names of the processes that the shell which started this one leaves running, each once, without
 /// those that ran before its command.
@@ -19,10 +14,10 @@ pub fn names(before: &[u32]) -> Vec<String> {
     let began = Instant::now();
     loop {
         let names = now(before);
-        if names.is_empty() || began.elapsed() >= PATIENCE {
+        if names.is_empty() || began.elapsed() >= LEFT_PATIENCE {
             return names;
         }
-        std::thread::sleep(AGAIN);
+        std::thread::sleep(LEFT_AGAIN);
     }
 }
 
@@ -107,7 +102,7 @@ fn end(table: &ProcessTable, pid: u32, folder: &Path) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
     /// How long a process may take to end after each signal.
-    const PATIENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
+    const LEFT_PATIENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let Some((pid, held)) =
         pid.and_then(|pid| Some((pid, pidfd_open(pid, PidfdFlags::empty()).ok()?)))
@@ -122,7 +117,7 @@ fn end(table: &ProcessTable, pid: u32, folder: &Path) -> bool {
             break;
         }
         let mut ends = [PollFd::new(&held, PollFlags::IN)];
-        if poll(&mut ends, Some(&PATIENCE)).is_ok_and(|ready| ready > 0) {
+        if poll(&mut ends, Some(&LEFT_PATIENCE)).is_ok_and(|ready| ready > 0) {
             break;
         }
     }

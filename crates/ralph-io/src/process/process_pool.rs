@@ -7,6 +7,7 @@
 use crate::process::command::adopt_orphans;
 use crate::process::command::family::{self, Family, FamilyEnding};
 use crate::process::wait_any::{InterruptRequest, Interrupts};
+use crate::process::waits::CLIENT_GRACE;
 use crate::process::watch::Watch;
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process};
@@ -15,14 +16,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// How much is read at once.
 const PIECE: usize = 64 * 1024;
-
-/// How long a process may take to end after SIGTERM, which a client in a sandbox needs to remove
-/// its files from the project.
-const POLITE: Duration = Duration::from_secs(2);
 
 /// An event of a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -173,7 +170,8 @@ impl Crew {
     fn end_what_is_left(&self, interrupts: &Interrupts) {
         let members = self.members.iter().map(|member| Pid::from_child(&member.child));
         let others: Vec<Pid> = members.chain(self.others.iter().copied()).collect();
-        let (mut family, mut ending) = (Family::new(others, None), FamilyEnding::begin(POLITE));
+        let (mut family, mut ending) =
+            (Family::new(others, None), FamilyEnding::begin(CLIENT_GRACE));
         while let Some(next) = family.press(&mut ending) {
             interrupts.wait(&[], next);
         }

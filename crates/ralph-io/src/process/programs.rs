@@ -1,6 +1,7 @@
 //! Finds programs, first beside the running executable, then on `PATH`; and reports which program a
 //! criterion lacks.
 
+use crate::process::waits::UPGRADE;
 use crate::process::{portable, table};
 use crate::project::safe_read;
 use anyhow::{Context, Result};
@@ -13,10 +14,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
-
-/// The longest time without the executables during an upgrade with npm, which fetches the new package after
-/// it has removed the old one.
-const UPGRADE: Duration = Duration::from_secs(60);
 
 /// The largest `package.json` that is read.
 const LARGEST_MANIFEST: u64 = 1 << 20;

@@ -4,6 +4,7 @@
 //! process ends or is suspended; then [`StopSignal::carry_out`] does what the signal would have
 //! done.
 
+use crate::process::waits::CHANGE_AGAIN;
 use crate::process::watch::{Watch, poll_until};
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags};
@@ -245,10 +246,6 @@ pub enum WaitEnd {
     Interrupted,
 }
 
-/// The longest single wait: for systems that report no file changes, and for changes while the
-/// machine slept.
-const AGAIN: Duration = Duration::from_secs(60);
-
 /// Discards earlier keystrokes: nobody can agree to a question before seeing it.
 pub fn forget_what_was_typed() {
     // Fails if standard input is not a terminal; then nobody has typed.
@@ -266,7 +263,7 @@ pub fn wait(interrupts: &Interrupts, watch: &Watch, types: bool) -> Result<WaitE
     let input = stdin();
     let typed = types.then(|| input.as_fd());
     let ends: Vec<_> = typed.into_iter().chain(watch.as_fd()).collect();
-    let ready = interrupts.wait(&ends, watch.look_before(Instant::now() + AGAIN));
+    let ready = interrupts.wait(&ends, watch.look_before(Instant::now() + CHANGE_AGAIN));
     watch.take_change(true)?;
     Ok(match interrupts.asked() {
         InterruptRequest::Nothing if types && ready.first() == Some(&true) => WaitEnd::Typed,

@@ -6,8 +6,9 @@
 #[cfg(target_os = "linux")]
 mod inotify;
 
-#[cfg(target_os = "linux")]
 use crate::process::portable;
+#[cfg(target_os = "linux")]
+use crate::process::waits::WATCH_AGAIN;
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, Timespec, poll};
 use rustix::fd::BorrowedFd;
@@ -18,7 +19,7 @@ use std::fs;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,9 +124,6 @@ pub(crate) fn poll_until(ends: &mut [PollFd<'_>], until: Instant) -> Result<bool
     }
 }
 
-/// Short enough for a person who watches, and long enough for some hundred files.
-const EVERY: Duration = Duration::from_millis(200);
-
 #[derive(Debug)]
 struct LookAgain {
     places: Vec<PathBuf>,
@@ -159,7 +157,7 @@ impl LookAgain {
     fn look_before(&self, deadline: Instant) -> Instant {
         match self.places.is_empty() {
             true => deadline,
-            false => deadline.min(Instant::now() + EVERY),
+            false => deadline.min(Instant::now() + WATCH_AGAIN),
         }
     }
 

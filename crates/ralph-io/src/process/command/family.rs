@@ -8,6 +8,7 @@
 
 use crate::process::portable;
 use crate::process::table::{self, ProcessRow, ProcessTable};
+use crate::process::waits::{END_AGAIN, END_PATIENCE};
 use anyhow::{Context, Result};
 use rustix::io::Errno;
 use rustix::process::{
@@ -46,10 +47,6 @@ impl Member {
         };
     }
 }
-
-/// How often one that has to end is looked for again: it may have started others since the last list was
-/// read.
-const AGAIN: Duration = Duration::from_millis(50);
 
 /// All that one child has started, wherever it went, and the child itself.
 #[derive(Debug)]
@@ -121,7 +118,7 @@ impl Family {
     /// `None` if nothing is left, or if what is left is out of our power.
     pub(crate) fn press(&mut self, ending: &mut FamilyEnding) -> Option<Instant> {
         let elapsed = ending.began.elapsed();
-        if self.is_gone() || elapsed >= ending.grace + PATIENCE {
+        if self.is_gone() || elapsed >= ending.grace + END_PATIENCE {
             return None;
         }
         let members = self.members();
@@ -135,7 +132,7 @@ impl Family {
             [Signal::TERM, Signal::CONT].into_iter().for_each(|it| self.signal(&new, it));
         }
         ending.asked = members.iter().map(|one| one.pid).collect();
-        Some(Instant::now() + AGAIN)
+        Some(Instant::now() + END_AGAIN)
     }
 
     /// Signals the child first: a client would report the end of a shell to the model as an event.
@@ -284,9 +281,6 @@ fn processes() -> Option<Vec<ProcessRow>> {
 // Only a process that has asked for orphans gets them. Our own children are told from orphans by
 // their POSIX session, and supervisors by a list; so both are handled here.
 
-/// When we give up on a process that was killed: one that is alive by then is out of our power.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 /// The supervisors that are running. Locked while one is started and while orphans are ended, so
 /// that no new supervisor is taken for an orphan.
 static SUPERVISORS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
@@ -342,7 +336,7 @@ impl Drop for Supervisor {
 /// SIGTERM first: they killed their supervisor, or ran beside the process that did.
 pub(super) fn end_all() {
     let list = supervisors();
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + END_PATIENCE;
     while Instant::now() < until {
         let orphans = orphans(&list);
         if orphans.children.is_empty() {

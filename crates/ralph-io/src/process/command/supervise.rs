@@ -6,10 +6,11 @@
 
 use super::family::{Family, FamilyEnding};
 use super::output::Output;
-use super::{CommandEnd, FAR, adopt_orphans, family};
+use super::{CommandEnd, adopt_orphans, family};
 use crate::process::bounds::{Bounded, FIRST_PROCESS};
 use crate::process::command::{self, CommandRequest, CommandRun};
 use crate::process::wait_any::{InterruptRequest, Interrupts};
+use crate::process::waits::{COMMAND_GRACE, FAR};
 use crate::process::{elsewhere, programs};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -26,9 +27,6 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// How long a process may take to end after SIGTERM.
-const GRACE: Duration = Duration::from_millis(500);
 
 /// The names of the processes that hold a command within its bounds, or run it on other files.
 const OURS: [&str; 3] = ["bwrap", "ralph", FIRST_PROCESS];
@@ -164,7 +162,7 @@ impl CommandWatch<'_> {
             return Vec::new();
         }
         let names = self.family.members().into_iter().map(|member| member.name).collect();
-        let mut ending = FamilyEnding::begin(GRACE);
+        let mut ending = FamilyEnding::begin(COMMAND_GRACE);
         while let Some(next) = self.family.press(&mut ending) {
             self.turn(next);
         }

@@ -5,21 +5,18 @@
 
 use super::{CommandLine, ProcessRow};
 use crate::process;
+use crate::process::waits::LIST_DEADLINE;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use rustix::process::{Pid, getsid};
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
 
 /// By its path: the model can change `PATH`.
 const PS: &str = "/bin/ps";
 
 /// Where macOS has `lsof`, and where Linux has it.
 const LSOF: [&str; 2] = ["/usr/sbin/lsof", "/usr/bin/lsof"];
-
-/// Far more than `ps` takes.
-const DEADLINE: Duration = Duration::from_secs(5);
 
 /// More than the table of a busy machine.
 const MOST: usize = 16 << 20;
@@ -118,7 +115,7 @@ fn ps() -> Command {
 fn output(command: &mut Command) -> Option<(String, u32)> {
     let running = process::start(command).ok()?;
     let pid = running.id();
-    let finished = running.finish(std::time::Instant::now() + DEADLINE, MOST).ok()?;
+    let finished = running.finish(std::time::Instant::now() + LIST_DEADLINE, MOST).ok()?;
     let text = String::from_utf8_lossy(&finished.stdout).into_owned();
     (!text.trim().is_empty()).then_some((text, pid))
 }
