@@ -212,6 +212,18 @@ pub(crate) fn line(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(line).into_owned())
 }
 
+/// The parts of a list whose entries end with a zero byte.
+pub(crate) fn zero_ended(listed: &[u8]) -> impl Iterator<Item = &[u8]> {
+    listed.split(|byte| *byte == 0).filter(|part| !part.is_empty())
+}
+
+/// What git ignores below this folder, zero-ended; a fully ignored folder is one entry.
+pub(crate) fn ignored(folder: &Path) -> Result<Vec<u8>> {
+    let mut list = command(folder);
+    list.args(["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]);
+    output(&mut list)
+}
+
 /// The error for a missing git.
 #[derive(Debug)]
 struct GitMissing;

@@ -6,29 +6,32 @@
 //! (`assume-unchanged`, `skip-worktree`), would trust an index that may be wrong about a file
 //! written in the same moment, and would store every file that it checks.
 
-mod at_start;
-mod behind;
-pub(crate) mod cache;
-mod compare;
-mod folder;
-mod kept;
+mod contents;
 pub(crate) mod names;
-mod read;
-mod reader;
+pub(crate) mod stored;
 #[cfg(test)]
 mod tests;
 
-pub use at_start::{TreeAtStart, load as begun, note as note_begun};
-pub(crate) use compare::readable;
-
-use crate::git::tree;
+use crate::git::{self, repository, tree};
+use crate::project::{safe_read, trusted_read};
+use crate::store::atomic;
 use anyhow::{Context, Result};
+use contents::PathKind;
 use ralph_core::stop::progress;
-use ralph_core::text::globs;
 use ralph_core::text::hex::hex;
+use ralph_core::text::{globs, sanitize};
 use sha2::{Digest, Sha256};
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use stored::Remembered;
+
+/// A larger note of the start would mean a tree of several million files.
+const LARGEST_NOTE: u64 = 256 << 20;
+
+const MARK_OF_NOTE: &[u8] = b"ralph-begun-1\n";
 
 /// What to list.
 #[derive(Debug, Clone, Copy)]
@@ -52,42 +55,17 @@ pub struct TreeScope<'a> {
 pub struct Listing {
     /// The project's path below the top of the tree; the paths of a criterion are relative to it.
     base: Vec<u8>,
-    /// All paths in sorted order, in one allocation, because there may be a million.
-    names: Vec<u8>,
+    /// Sorted by path.
     records: Vec<PathRecord>,
 }
 
 /// One path of a listing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct PathRecord {
-    /// Where the path ends in `names`; it begins where the previous one ends.
-    end: usize,
+    path: Vec<u8>,
     kind: PathKind,
     digest: [u8; 32],
 }
-
-/// What a path is. Folders are left out, because git does not keep them either.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PathKind {
-    Plain,
-    Executable,
-    Link,
-    Pipe,
-    Socket,
-    Device,
-    /// Size and time stand for its content.
-    Unreadable,
-}
-
-const KINDS: [(PathKind, &str); 7] = [
-    (PathKind::Plain, "100644"),
-    (PathKind::Executable, "100755"),
-    (PathKind::Link, "120000"),
-    (PathKind::Pipe, "pipe"),
-    (PathKind::Socket, "socket"),
-    (PathKind::Device, "device"),
-    (PathKind::Unreadable, "unreadable"),
-];
 
 /// The top of the tree, and the part of it that is the project.
 struct TreeRoot {
@@ -101,40 +79,34 @@ struct TreeRoot {
 /// # Errors
 /// If the folder is gone, or git fails; the error includes git's message.
 pub fn listing(scope: &TreeScope<'_>) -> Result<Listing> {
-    listing_with(scope, cache::MARGIN)
+    listing_with(scope, stored::MARGIN)
 }
 
 /// As [`listing`], with the age that a file must have before it is remembered.
 fn listing_with(scope: &TreeScope<'_>, margin: i64) -> Result<Listing> {
-    let place = TreeRoot::of(scope.project_root)?;
-    let mut names = names::gather(&place)?;
+    let TreeRoot { root, base, is_repository } = TreeRoot::of(scope.project_root)?;
+    let mut names = names::gather(&root, &base, is_repository)?;
     if let Some(begun) = scope.begun {
-        begun.add_to(&mut names);
+        names.extend(begun.names().map(<[u8]>::to_vec));
+        names::sort(&mut names);
     }
     names.retain(|path| {
         let ours = progress::is_ours(&String::from_utf8_lossy(path));
         !ours && !scope.ignore.iter().any(|pattern| globs::ignores(pattern.as_bytes(), path))
     });
-    let remembered = match scope.trusts_cache {
-        true => cache::load(scope.cache, &place.root),
-        false => cache::Remembered::default(),
-    };
-    let read = read::all(&place.root, &names, &remembered)
-        .with_context(|| format!("could not read `{}`", place.root.display()))?;
-    let settled_before = read.began.saturating_sub(margin);
-    cache::keep(
-        scope.cache,
-        &place.root,
-        &remembered,
-        &cache::CacheUpdate { names: &names, read: &read, settled_before },
-    );
-    let mut listing = Listing { base: place.base, ..Listing::default() };
-    for (path, found) in names.iter().zip(&read.found) {
-        if let Some(found) = found {
-            listing.push(path, found.kind, found.digest);
-        }
+    let cache = scope.cache.filter(|_| scope.trusts_cache);
+    let remembered = cache.map(|cache| Remembered::load(cache, &root)).unwrap_or_default();
+    let (found, began) = contents::read(&root, &names, &remembered)
+        .with_context(|| format!("could not read `{}`", root.display()))?;
+    if let Some(cache) = scope.cache {
+        let found =
+            names.iter().zip(&found).filter_map(|(name, found)| Some((name, found.as_ref()?)));
+        remembered.renew(cache, &root, found, began.saturating_sub(margin));
     }
-    Ok(listing)
+    let records = names.into_iter().zip(found).filter_map(|(path, found)| {
+        found.map(|found| PathRecord { path, kind: found.kind, digest: found.digest })
+    });
+    Ok(Listing { base, records: records.collect() })
 }
 
 impl TreeRoot {
@@ -155,12 +127,12 @@ impl Listing {
     /// zero byte and a digest has a fixed length, so different lists have different input.
     pub fn id(&self) -> String {
         let mut hash = Sha256::new();
-        for (path, record) in self.iter() {
-            hash.update(record.kind.word());
+        for PathRecord { path, kind, digest } in &self.records {
+            hash.update(kind.word());
             hash.update(b" ");
             hash.update(path);
             hash.update(b"\0");
-            hash.update(record.digest);
+            hash.update(digest);
             hash.update(b"\0");
         }
         hex(hash.finalize())
@@ -173,19 +145,16 @@ impl Listing {
     pub fn within(&self, paths: &[String]) -> Listing {
         let patterns: Vec<Vec<u8>> =
             paths.iter().filter_map(|path| globs::from_top(&self.base, path.as_bytes())).collect();
-        let mut part = Listing { base: self.base.clone(), ..Listing::default() };
-        for (path, record) in self.iter() {
-            if patterns.iter().any(|pattern| globs::holds(pattern, path)) {
-                part.push(path, record.kind, record.digest);
-            }
-        }
-        part
+        let is_within =
+            |one: &&PathRecord| patterns.iter().any(|pattern| globs::holds(pattern, &one.path));
+        let records = self.records.iter().filter(is_within).cloned().collect();
+        Listing { base: self.base.clone(), records }
     }
 
     /// True if it has a file of this path, relative to the project.
     pub fn has(&self, path: &str) -> bool {
         let path = globs::from_top(&self.base, path.as_bytes());
-        path.is_some_and(|path| self.iter().any(|(at, _)| at == path))
+        path.is_some_and(|path| self.records.iter().any(|one| one.path == path))
     }
 
     /// The number of files.
@@ -199,35 +168,140 @@ impl Listing {
 
     /// True if none of these files is one that could not be read.
     pub fn could_read(&self, paths: &[String]) -> bool {
-        let mut unreadable = self.iter().filter(|(_, it)| it.kind == PathKind::Unreadable);
-        !unreadable.any(|(path, _)| paths.contains(&compare::readable(path)))
+        let mut unreadable = self.records.iter().filter(|it| it.kind == PathKind::Unreadable);
+        !unreadable.any(|it| paths.contains(&readable(&it.path)))
     }
 
-    /// Appends a path, which must sort after all others.
-    fn push(&mut self, path: &[u8], kind: PathKind, digest: [u8; 32]) {
-        self.names.extend_from_slice(path);
-        self.records.push(PathRecord { end: self.names.len(), kind, digest });
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (&[u8], &PathRecord)> {
-        self.records.iter().scan(0, |start, record| {
-            let path = &self.names[*start..record.end];
-            *start = record.end;
-            Some((path, record))
-        })
+    /// The paths that were added, removed or changed, sorted and printable.
+    pub fn changed_since(&self, earlier: &Listing) -> Vec<String> {
+        let mut changed = Vec::new();
+        let (mut now, mut then) =
+            (self.records.iter().peekable(), earlier.records.iter().peekable());
+        loop {
+            let order = match (now.peek(), then.peek()) {
+                (None, None) => return changed,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(new), Some(old)) => new.path.cmp(&old.path),
+            };
+            let new = now.next_if(|_| order != Ordering::Greater);
+            let old = then.next_if(|_| order != Ordering::Less);
+            changed.extend(new.or(old).filter(|_| new != old).map(|one| readable(&one.path)));
+        }
     }
 }
 
-impl PathKind {
-    fn word(self) -> &'static str {
-        KINDS.iter().find(|(kind, _)| *kind == self).map_or("", |(_, word)| word)
+/// The files of a tree at the start of the loop, and git's ignore rules at that time.
+///
+/// A file that is ignored later would leave the tree id without a trace. So the files of the start
+/// stay in every later listing, and a change of the rules is detected.
+#[derive(Debug, Default)]
+pub struct TreeAtStart {
+    rules: String,
+    /// Each name after a zero byte.
+    names: Vec<u8>,
+}
+
+/// Notes the files of the tree and the ignore rules, unless they are noted already.
+///
+/// # Errors
+/// If the tree cannot be listed, or the note cannot be written.
+pub fn note_begun(path: &Path, project_root: &Path) -> Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let place = TreeRoot::of(project_root)?;
+    let names = names::gather(&place.root, &place.base, place.is_repository)?;
+    let rules = rules_of(&place, names.iter().map(Vec::as_slice));
+    let mut bytes = [MARK_OF_NOTE, rules.as_bytes()].concat();
+    for name in &names {
+        bytes.push(0);
+        bytes.extend(name);
+    }
+    atomic::write(path, &bytes)
+}
+
+/// Reads the note; `None` if it cannot be read.
+pub fn begun(path: &Path) -> Option<TreeAtStart> {
+    let bytes = trusted_read::read_at_most(path, LARGEST_NOTE).ok().flatten()?;
+    let rest = bytes.strip_prefix(MARK_OF_NOTE)?;
+    let end = rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len());
+    let rules = String::from_utf8(rest[..end].to_vec()).ok()?;
+    Some(TreeAtStart { rules, names: rest[end..].to_vec() })
+}
+
+impl TreeAtStart {
+    fn names(&self) -> impl Iterator<Item = &[u8]> {
+        git::zero_ended(&self.names)
     }
 
-    fn number(self) -> u8 {
-        KINDS.iter().position(|(kind, _)| *kind == self).map_or(u8::MAX, |at| at as u8)
+    /// True if the tree had none of these files.
+    pub fn has_none_of(&self, paths: &[String]) -> bool {
+        let paths: BTreeSet<&[u8]> = paths.iter().map(String::as_bytes).collect();
+        self.names().all(|name| !paths.contains(name))
     }
 
-    fn from_number(number: u8) -> Option<PathKind> {
-        KINDS.get(usize::from(number)).map(|(kind, _)| *kind)
+    /// True if the ignore rules differ from those at the start.
+    ///
+    /// # Errors
+    /// If the tree cannot be read.
+    pub fn rules_changed(&self, project_root: &Path, now: &Listing) -> Result<bool> {
+        let place = TreeRoot::of(project_root)?;
+        Ok(rules_of(&place, now.records.iter().map(|one| one.path.as_slice())) != self.rules)
     }
+}
+
+/// A digest of the rules: the user's, the repository's, and every `.gitignore` in the tree or at
+/// the top of a folder that is ignored as a whole.
+fn rules_of<'a>(place: &TreeRoot, names: impl Iterator<Item = &'a [u8]>) -> String {
+    let mut hash = Sha256::new();
+    let mut add = |name: &[u8], text: Option<Vec<u8>>| {
+        let text = text.unwrap_or_default();
+        for part in [name, &text] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+    };
+    let text = |path: &Path| safe_read::text(path, 1 << 20).ok().flatten().map(String::into_bytes);
+    add(b"person", repository::persons_excludes().map(String::into_bytes));
+    if let Some(repository) = repository::around(&place.root).filter(|_| place.is_repository) {
+        add(b"repository", repository.text("info/exclude").map(String::into_bytes));
+        let mut asked = git::command(&place.root);
+        let named = git::line(asked.args(["config", "--path", "--get", "core.excludesFile"]));
+        let named = named.unwrap_or_default();
+        let path = place.root.join(&named);
+        add(named.as_bytes(), (!named.is_empty()).then(|| text(&path)).flatten());
+    }
+    let is_rules = |name: &[u8]| name.rsplit(|byte| *byte == b'/').next() == Some(b".gitignore");
+    for name in names.filter(|name| is_rules(name)) {
+        add(name, text(&place.root.join(OsStr::from_bytes(name))));
+    }
+    let ignored = if place.is_repository { git::ignored(&place.root) } else { Ok(Vec::new()) };
+    for name in git::zero_ended(&ignored.unwrap_or_default()) {
+        let path = place.root.join(OsStr::from_bytes(name));
+        // Rules may ignore the file that contains them.
+        let rules = match (name.ends_with(b"/"), is_rules(name)) {
+            (true, _) => text(&path.join(".gitignore")),
+            (false, true) => text(&path),
+            (false, false) => None,
+        };
+        if rules.is_some() {
+            add(name, rules);
+        }
+    }
+    hex(hash.finalize())
+}
+
+/// Makes a path printable: terminal control characters are escaped, and bytes that are not UTF-8
+/// replaced.
+pub(crate) fn readable(path: &[u8]) -> String {
+    let mut shown = String::with_capacity(path.len());
+    for letter in String::from_utf8_lossy(path).chars() {
+        if sanitize::acts(letter) {
+            shown.extend(letter.escape_default());
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
 }

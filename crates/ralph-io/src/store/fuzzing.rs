@@ -36,7 +36,7 @@ pub fn process(stat: &[u8]) -> Option<(u32, String)> {
 
 /// The number of files in a digest cache.
 pub fn remembered(bytes: &[u8], root: &Path) -> Option<usize> {
-    tree_id::cache::count(bytes, root)
+    tree_id::stored::count(bytes, root)
 }
 
 /// Makes a path printable.

@@ -3,7 +3,6 @@
 //! A folder in git's listing is a nested repository (a submodule, or one that nobody has added
 //! yet). It is listed separately, because git does not descend into it.
 
-use super::TreeRoot;
 use crate::git;
 use crate::git::litter::is_litter;
 use crate::git::scratch::Scratch;
@@ -18,71 +17,37 @@ use walkdir::WalkDir;
 /// How deeply repositories may be nested; a deeper nesting would be endless by mistake.
 const DEEPEST: usize = 32;
 
-/// Paths below the top of the tree, sorted and unique.
-#[derive(Debug, Default)]
-pub(super) struct Names {
-    bytes: Vec<u8>,
-    spans: Vec<(usize, usize)>,
+/// Sorts names and drops repeated ones.
+pub(super) fn sort(names: &mut Vec<Vec<u8>>) {
+    // Git prints sorted runs, which a stable sort takes as they are.
+    names.sort();
+    names.dedup();
 }
 
-impl Names {
-    pub(super) fn len(&self) -> usize {
-        self.spans.len()
-    }
-
-    pub(super) fn get(&self, at: usize) -> &[u8] {
-        let (start, end) = self.spans[at];
-        &self.bytes[start..end]
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        self.spans.iter().map(|(start, end)| &self.bytes[*start..*end])
-    }
-
-    pub(super) fn retain(&mut self, is_kept: impl Fn(&[u8]) -> bool) {
-        let bytes = &self.bytes;
-        self.spans.retain(|(start, end)| is_kept(&bytes[*start..*end]));
-    }
-
-    pub(super) fn push(&mut self, folder: &[u8], name: &[u8]) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(folder);
-        self.bytes.extend_from_slice(name);
-        self.spans.push((start, self.bytes.len()));
-    }
-
-    pub(super) fn sort(&mut self) {
-        let bytes = &self.bytes;
-        // Git prints sorted runs, which a stable sort takes as they are.
-        self.spans.sort_by(|a, b| bytes[a.0..a.1].cmp(&bytes[b.0..b.1]));
-        self.spans.dedup_by(|a, b| bytes[a.0..a.1] == bytes[b.0..b.1]);
-    }
-}
-
-/// The names of all files of the tree.
-pub(super) fn gather(place: &TreeRoot) -> Result<Names> {
-    let mut names = Names::default();
-    if !place.is_repository {
-        of_plain_folder(&place.root, b"", &mut names, 0)?;
-    } else if let Err(error) = of_repository(&place.root, b"", &mut names, 0) {
+/// The names of all files of the tree below `root`, sorted, with those of the project at `base` in it.
+pub(super) fn gather(root: &Path, base: &[u8], is_repository: bool) -> Result<Vec<Vec<u8>>> {
+    let mut names = Vec::new();
+    if !is_repository {
+        of_plain_folder(root, b"", &mut names, 0)?;
+    } else if let Err(error) = of_repository(root, b"", &mut names, 0) {
         if !git::is_missing(&error) {
             return Err(error);
         }
         // Without git, nobody knows what is ignored. Extra files do no harm; missing ones would.
-        names = Names::default();
-        walk(&place.root, b"", &mut names);
+        names.clear();
+        walk(root, b"", &mut names);
     }
-    let project = [&place.base[..], b"/"].concat();
-    if !place.base.is_empty() && !names.iter().any(|path| path.starts_with(&project)) {
+    let project = [base, b"/"].concat();
+    if !base.is_empty() && !names.iter().any(|path| path.starts_with(&project)) {
         // The repository ignores the project's folder, for example in a home folder under git.
-        of_plain_folder(&place.root, &project, &mut names, 0)?;
+        of_plain_folder(root, &project, &mut names, 0)?;
     }
-    names.sort();
+    sort(&mut names);
     Ok(names)
 }
 
 /// `below` is the repository's path below the top of the tree: empty, or ending with a slash.
-fn of_repository(top: &Path, below: &[u8], names: &mut Names, depth: usize) -> Result<()> {
+fn of_repository(top: &Path, below: &[u8], names: &mut Vec<Vec<u8>>, depth: usize) -> Result<()> {
     let folder = top.join(OsStr::from_bytes(below));
     let mut command = git::command(&folder);
     list(&mut command, &["--cached", "--others"])
@@ -92,7 +57,7 @@ fn of_repository(top: &Path, below: &[u8], names: &mut Names, depth: usize) -> R
 
 /// Lists a folder that is not a repository. An empty repository elsewhere, with this folder as its
 /// working tree, makes git apply a `.gitignore` all the same.
-fn of_plain_folder(top: &Path, below: &[u8], names: &mut Names, depth: usize) -> Result<()> {
+fn of_plain_folder(top: &Path, below: &[u8], names: &mut Vec<Vec<u8>>, depth: usize) -> Result<()> {
     let folder = top.join(OsStr::from_bytes(below));
     let scratch = Scratch::new()?;
     make_git_dir(scratch.folder()).context("could not make an empty repository")?;
@@ -123,11 +88,19 @@ fn list(command: &mut Command, which: &[&str]) -> Result<Vec<u8>> {
     git::output(command.args(["ls-files", "-z", "-t", "--stage", "--exclude-standard"]).args(which))
 }
 
-fn take(top: &Path, below: &[u8], listed: &[u8], names: &mut Names, depth: usize) -> Result<()> {
-    for line in listed.split(|byte| *byte == 0) {
+fn take(
+    top: &Path,
+    below: &[u8],
+    listed: &[u8],
+    names: &mut Vec<Vec<u8>>,
+    depth: usize,
+) -> Result<()> {
+    for line in git::zero_ended(listed) {
         match parse(line) {
             None => {}
-            Some((false, name)) if !is_left_over(top, below, line, name) => names.push(below, name),
+            Some((false, name)) if !is_left_over(top, below, line, name) => {
+                names.push([below, name].concat());
+            }
             Some((false, _)) => {}
             Some((true, name)) => nested(top, &[below, name, b"/"].concat(), names, depth)?,
         }
@@ -153,7 +126,7 @@ pub(crate) fn parse(line: &[u8]) -> Option<(bool, &[u8])> {
     Some((rest.starts_with(b"160000 "), &rest[tab + 1..]))
 }
 
-fn nested(top: &Path, below: &[u8], names: &mut Names, depth: usize) -> Result<()> {
+fn nested(top: &Path, below: &[u8], names: &mut Vec<Vec<u8>>, depth: usize) -> Result<()> {
     let ours = ralph_core::stop::progress::is_ours(&String::from_utf8_lossy(below));
     if ours || depth == DEEPEST || !is_real_folder(top, below) {
         return Ok(());
@@ -176,13 +149,13 @@ fn is_real_folder(top: &Path, below: &[u8]) -> bool {
 
 /// Lists everything except `.git`, without following links. A folder that cannot be read, or has
 /// disappeared, has no files to list.
-pub(super) fn walk(top: &Path, below: &[u8], names: &mut Names) {
+pub(super) fn walk(top: &Path, below: &[u8], names: &mut Vec<Vec<u8>>) {
     let walk = WalkDir::new(top.join(OsStr::from_bytes(below))).min_depth(1).into_iter();
     for entry in walk.filter_entry(|entry| entry.file_name() != ".git").flatten() {
         if !entry.file_type().is_dir()
             && let Ok(path) = entry.path().strip_prefix(top)
         {
-            names.push(b"", path.as_os_str().as_bytes());
+            names.push(path.as_os_str().as_bytes().to_vec());
         }
     }
 }

@@ -21,7 +21,7 @@ fn id(at: &Sandbox) -> String {
 }
 
 fn paths(listing: &Listing) -> Vec<String> {
-    listing.iter().map(|(path, _)| compare::readable(path)).collect()
+    listing.records.iter().map(|one| readable(&one.path)).collect()
 }
 
 #[track_caller]
@@ -175,7 +175,7 @@ fn pipes_and_sockets_are_named_and_never_opened() {
     assert!(Command::new("mkfifo").arg(at.path("sub/tracked.pipe")).status().unwrap().success());
     let _socket = std::os::unix::net::UnixListener::bind(at.path("socket")).unwrap();
     let listing = listed(&at.root());
-    let kinds: Vec<_> = listing.iter().map(|(path, it)| (path, it.kind)).collect();
+    let kinds: Vec<_> = listing.records.iter().map(|it| (it.path.as_slice(), it.kind)).collect();
     assert!(kinds.contains(&(b"sub/tracked.pipe", PathKind::Pipe)), "{kinds:?}");
 }
 
@@ -187,17 +187,18 @@ fn an_unreadable_file_stands_with_its_size_and_time() {
     if std::fs::read(at.path("secret")).is_ok() {
         // The superuser can read every file.
         let about = rustix::fs::stat(at.path("secret")).unwrap();
-        let found = |about| reader::unreachable_file(rustix::io::Errno::ACCESS, about).unwrap();
+        let found = |about| contents::unreachable_file(rustix::io::Errno::ACCESS, about).unwrap();
         assert_eq!(found(Some(&about)).kind, PathKind::Unreadable);
         assert_ne!(found(Some(&about)).digest, found(None).digest);
-        let mut listing = Listing::default();
-        listing.push(b"secret", PathKind::Unreadable, found(None).digest);
+        let (path, kind) = (b"secret".to_vec(), PathKind::Unreadable);
+        let records = vec![PathRecord { path, kind, digest: found(None).digest }];
+        let listing = Listing { base: Vec::new(), records };
         assert!(!listing.could_read(&["other".to_owned(), "secret".to_owned()]));
         assert!(listing.could_read(&["other".to_owned()]));
         return;
     }
     let listing = listed(&at.root());
-    assert!(listing.iter().any(|(_, it)| it.kind == PathKind::Unreadable));
+    assert!(listing.records.iter().any(|it| it.kind == PathKind::Unreadable));
     assert!(!listing.could_read(&["secret".to_owned()]));
     check(&at, "it grows", true, |r| {
         r.chmod("secret", 0o600);
@@ -379,12 +380,12 @@ impl Cached {
     /// The files that the next listing would read.
     fn to_read(&self) -> Vec<String> {
         let place = TreeRoot::of(&self.at.root()).unwrap();
-        let names = names::gather(&place).unwrap();
-        let remembered = cache::load(Some(&self.file()), &place.root);
-        let read = read::all(&place.root, &names, &remembered).unwrap();
-        let both = names.iter().zip(read.found);
+        let names = names::gather(&place.root, &place.base, place.is_repository).unwrap();
+        let remembered = Remembered::load(&self.file(), &place.root);
+        let (found, _) = contents::read(&place.root, &names, &remembered).unwrap();
+        let both = names.iter().zip(found);
         both.filter(|(_, found)| found.is_some_and(|found| found.was_read))
-            .map(|(name, _)| compare::readable(name))
+            .map(|(name, _)| readable(name))
             .collect()
     }
 }
@@ -416,7 +417,7 @@ fn a_file_of_this_moment_is_not_remembered() {
     let cached = Cached::new();
     let began = std::time::Instant::now();
     cached.at.write("tracked", "000\n");
-    cached.id(cache::MARGIN);
+    cached.id(stored::MARGIN);
     let to_read = cached.to_read();
     // After a pause of the machine, the result proves nothing.
     if began.elapsed() < std::time::Duration::from_secs(2) {
@@ -424,7 +425,7 @@ fn a_file_of_this_moment_is_not_remembered() {
     }
     for round in 1..20 {
         cached.at.write("tracked", &format!("{round:03}\n"));
-        assert_eq!(cached.id(cache::MARGIN), id(&cached.at), "round {round}");
+        assert_eq!(cached.id(stored::MARGIN), id(&cached.at), "round {round}");
     }
 }
 
@@ -460,8 +461,8 @@ fn a_cache_that_is_torn_or_of_another_tree_is_not_used() {
     }
     std::fs::write(cached.file(), &whole).unwrap();
     assert_eq!(cached.to_read().len(), 0);
-    let other = cache::load(Some(&cached.file()), Path::new("/elsewhere"));
-    assert!(other.from(b"").find(b"tracked").is_none());
+    let other = Remembered::load(&cached.file(), Path::new("/elsewhere"));
+    assert!(other.is_empty());
     std::fs::write(cached.file(), "").unwrap();
     assert_eq!(cached.id(NO_MARGIN), id(&cached.at));
 }
@@ -470,10 +471,10 @@ fn a_cache_that_is_torn_or_of_another_tree_is_not_used() {
 fn files_that_vanish_in_between_are_absent() {
     let at = Sandbox::new();
     let place = TreeRoot::of(&at.root()).unwrap();
-    let names = names::gather(&place).unwrap();
+    let names = names::gather(&place.root, &place.base, place.is_repository).unwrap();
     at.remove("src");
-    let read = read::all(&place.root, &names, &cache::Remembered::default()).unwrap();
-    assert_eq!(read.found.iter().filter(|found| found.is_some()).count(), 2);
+    let (found, _) = contents::read(&place.root, &names, &Remembered::default()).unwrap();
+    assert_eq!(found.iter().filter(|found| found.is_some()).count(), 2);
 }
 
 #[test]
@@ -481,9 +482,9 @@ fn without_git_everything_is_listed_but_git_and_links_are_not_followed() {
     let at = Sandbox::new();
     at.write("x.ignored", "x");
     at.link("around", ".");
-    let mut names = names::Names::default();
+    let mut names = Vec::new();
     names::walk(&at.root(), b"", &mut names);
-    let mut found: Vec<_> = names.iter().map(compare::readable).collect();
+    let mut found: Vec<_> = names.iter().map(|name| readable(name)).collect();
     found.sort();
     assert_eq!(found, [".gitignore", "around", "src/a.rs", "tracked", "x.ignored"]);
 }
