@@ -97,12 +97,7 @@ fn an_idle_hook_starts_no_process_takes_no_lock_and_opens_one_entry() {
             opened.iter().partition(|line| line.contains("manifest/session-2"));
         assert!(of_session.len() <= 1, "{name}: {opened:?}");
         // Whether some settings want checks in every session.
-        let is_known = |line: &&str| match name {
-            "ralph-backpressure" => line.contains("ralph/always"),
-            "ralph-pre-tool-use" => false,
-            // The second name of the entry, at most once in a turn.
-            _ => line.contains("bound/session-2") && line.contains("ENOENT"),
-        };
+        let is_known = |line: &&str| name == "ralph-backpressure" && line.contains("ralph/always");
         assert!(others.len() <= 1 && others.iter().all(is_known), "{name}: {opened:?}");
     }
 }

@@ -530,7 +530,7 @@ fn begun_beside(scene: &Scene, kind: &Damage, at: usize) -> Vec<String> {
 
 type Loss = (&'static str, fn(&Scene));
 
-/// How the entry of a session may be lost. Its second name stands in another folder.
+/// How the entry of a session may be lost. Its copy stands in another folder.
 const LOST: [Loss; 6] = [
     ("removed", |scene| fs::remove_file(scene.world.entry()).unwrap()),
     ("renamed", |scene| {
@@ -547,9 +547,7 @@ const LOST: [Loss; 6] = [
         let folder = scene.world.ralph_home().join("manifest");
         fs::rename(&folder, folder.with_extension("moved")).unwrap();
     }),
-    ("its second name removed", |scene| {
-        fs::remove_file(scene.world.ralph_home().join("bound/session-1")).unwrap();
-    }),
+    ("its copy removed", |scene| fs::remove_file(copy_of_entry(scene)).unwrap()),
 ];
 
 #[test]
@@ -568,6 +566,10 @@ fn the_loss_of_a_manifest_entry_frees_no_session_beyond_its_next_stop_or_prompt(
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+fn copy_of_entry(scene: &Scene) -> PathBuf {
+    scene.world.root().join(".ralph-kept/ralph/sessions/session-1")
+}
+
 fn met_lost(scene: &Scene, (name, lose): &(&str, fn(&Scene))) -> Vec<String> {
     let mut wrong = Vec::new();
     let next: [(&str, &dyn Fn() -> Ran); 4] = [
@@ -581,6 +583,8 @@ fn met_lost(scene: &Scene, (name, lose): &(&str, fn(&Scene))) -> Vec<String> {
     ];
     for (event, happens) in next {
         scene.repair();
+        fs::create_dir_all(copy_of_entry(scene).parent().unwrap()).unwrap();
+        fs::copy(scene.world.entry(), copy_of_entry(scene)).unwrap();
         lose(scene);
         let ran = happens();
         let ended = event == "a cancel";
@@ -591,13 +595,12 @@ fn met_lost(scene: &Scene, (name, lose): &(&str, fn(&Scene))) -> Vec<String> {
         if !stands {
             wrong.push(format!("{}, {name}, {event}: {ran:?}", scene.mode));
         }
-        // The end of the loop is the end of both names.
+        // The end of the loop is the end of both.
         if ended {
             scene.stop("x");
-            let names = ["manifest", "bound"]
-                .map(|folder| scene.world.ralph_home().join(folder).join("session-1").exists());
-            if names != [false, false] {
-                wrong.push(format!("{}, {name}: {names:?} is left after the end", scene.mode));
+            let left = [scene.world.entry(), copy_of_entry(scene)].map(|path| path.exists());
+            if left != [false, false] {
+                wrong.push(format!("{}, {name}: {left:?} is left after the end", scene.mode));
             }
         }
     }

@@ -2,9 +2,7 @@
 
 use crate::{project::trusted_read, store::atomic};
 use anyhow::{Context, Result, bail};
-use std::ffi::OsString;
 use std::fs::DirBuilder;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -24,9 +22,8 @@ impl Home {
     pub fn from_env() -> Result<Home> {
         let root = root_from_env().context("none of RALPH_HOME, XDG_STATE_HOME and HOME is set")?;
         // A relative folder would be another one after every `cd`.
-        let root =
-            std::path::absolute(root.whole()).context("could not make RALPH_HOME absolute")?;
-        Ok(Home { root, manifest: set("RALPH_MANIFEST").map(PathBuf::from) })
+        let root = std::path::absolute(root).context("could not make RALPH_HOME absolute")?;
+        Ok(Home { root, manifest: single_manifest_from_env() })
     }
 
     /// A home at the given path.
@@ -40,11 +37,6 @@ impl Home {
 
     pub fn manifest_folder(&self) -> PathBuf {
         self.root.join("manifest")
-    }
-
-    /// The folder of spare names of session entries, used when an entry's first name is lost.
-    pub fn spare_entries(&self) -> PathBuf {
-        self.root.join("bound")
     }
 
     /// The single manifest file, if the user asked for one instead of the folder.
@@ -77,7 +69,7 @@ impl Home {
     /// # Errors
     /// If they cannot be created, belong to another user, or can be written by others.
     pub fn prepare(&self) -> Result<()> {
-        let below = [self.manifest_folder(), self.spare_entries(), self.loops(), self.archive()];
+        let below = [self.manifest_folder(), self.loops(), self.archive()];
         for folder in std::iter::once(self.root.clone()).chain(below) {
             if folder.is_dir() {
                 continue;
@@ -110,42 +102,26 @@ impl Home {
     }
 }
 
-/// A folder from a variable, and the path below it. Kept as two parts, so that an idle hook can
-/// build its single path without allocating memory.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Named {
-    pub(crate) folder: OsString,
-    pub(crate) below: &'static str,
-}
-
-impl Named {
-    fn whole(mut self) -> PathBuf {
-        self.folder.push(self.below);
-        self.folder.into()
-    }
-}
-
 /// The home that the environment names. It is relative if `RALPH_HOME` is.
-pub(crate) fn root_from_env() -> Option<Named> {
+pub(crate) fn root_from_env() -> Option<PathBuf> {
     locate(set)
 }
 
-/// True if a single manifest file replaces the folder.
-pub(crate) fn has_single_manifest() -> bool {
-    set("RALPH_MANIFEST").is_some()
+/// The single manifest file that replaces the folder.
+pub(crate) fn single_manifest_from_env() -> Option<PathBuf> {
+    set("RALPH_MANIFEST")
 }
 
-fn set(name: &str) -> Option<OsString> {
-    std::env::var_os(name).filter(|value| !value.is_empty())
+fn set(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Reads no more variables than needed: each read walks through the environment.
-fn locate(set: impl Fn(&str) -> Option<OsString>) -> Option<Named> {
-    let named = |name: &str, below| Some(Named { folder: set(name)?, below });
-    let absolute = |named: &Named| named.folder.as_bytes().first() == Some(&b'/');
-    named("RALPH_HOME", "")
-        .or_else(|| named("XDG_STATE_HOME", "/ralph").filter(absolute))
-        .or_else(|| named("HOME", "/.local/state/ralph").filter(absolute))
+fn locate(set: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    let absolute = |name: &str| set(name).filter(|folder| folder.is_absolute());
+    set("RALPH_HOME")
+        .or_else(|| Some(absolute("XDG_STATE_HOME")?.join("ralph")))
+        .or_else(|| Some(absolute("HOME")?.join(".local/state/ralph")))
 }
 
 #[cfg(test)]
@@ -160,8 +136,8 @@ mod tests {
             "XDG_STATE_HOME" => Some(xdg),
             _ => Some(home),
         };
-        let set = |name: &str| set(name).filter(|value| !value.is_empty()).map(OsString::from);
-        assert_eq!(locate(set).map(Named::whole), Some(PathBuf::from(expected)));
+        let set = |name: &str| set(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        assert_eq!(locate(set), Some(PathBuf::from(expected)));
     }
 
     #[test]

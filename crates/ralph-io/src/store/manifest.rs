@@ -1,8 +1,8 @@
 //! Finds the state file of a session: one small file per session, named after it.
 //!
 //! For a session without a loop, the lookup is one failed open, which every tool call of every
-//! session without Ralph pays. A session's entry also has a spare name in another folder. If the
-//! first name is lost, the session's next prompt, stop or start restores it from the spare, or from a copy that is kept apart.
+//! session without Ralph pays. A session's entry also has a copy that is kept apart. If the entry is
+//! lost, the session's next prompt, stop or start restores it from there.
 
 use crate::store::home::Home;
 use crate::store::second_place::{SESSIONS, apart_from};
@@ -57,22 +57,20 @@ impl ManifestKey {
         }
     }
 
-    /// The path of the entry's spare name. A project's entry and a single manifest have none.
-    fn spare(&self, home: &Home) -> Option<PathBuf> {
-        self.of_session(home).map(|name| home.spare_entries().join(name))
-    }
-
-    /// The path of the entry's copy outside of Ralph's own folder; what has no spare name has none.
+    /// The path of the entry's copy outside of Ralph's own folder. A project's entry and a single
+    /// manifest have none.
     fn copy(&self, home: &Home) -> Option<PathBuf> {
-        Some(apart_from(home.root())?.join(SESSIONS).join(self.of_session(home)?))
-    }
-
-    fn of_session(&self, home: &Home) -> Option<&str> {
         match self {
-            ManifestKey::Session(name) if home.single_manifest().is_none() => Some(name),
+            ManifestKey::Session(name) if home.single_manifest().is_none() => {
+                Some(copies(home)?.join(name))
+            }
             _ => None,
         }
     }
+}
+
+fn copies(home: &Home) -> Option<PathBuf> {
+    Some(apart_from(home.root())?.join(SESSIONS))
 }
 
 /// The state file that the entry names; `None` if there is no entry.
@@ -81,16 +79,11 @@ impl ManifestKey {
 /// If the entry exists but is not a private file of ours with one absolute path in it.
 pub fn read(home: &Home, key: &ManifestKey) -> Result<Option<PathBuf>> {
     let path = key.path(home);
-    let bytes = match trusted_read::read(&path)? {
-        Some(bytes) => bytes,
-        None => match restore(&path, key.spare(home))? {
-            Some(bytes) => bytes,
-            None => match restore_copy(home, &path, key.copy(home))? {
-                Some(bytes) => bytes,
-                None => return Ok(None),
-            },
-        },
+    let found = match trusted_read::read(&path)? {
+        None => restore(home, &path, key.copy(home))?,
+        found => found,
     };
+    let Some(bytes) = found else { return Ok(None) };
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let state = PathBuf::from(OsStr::from_bytes(line));
     if !state.is_absolute() || line.contains(&0) {
@@ -99,28 +92,13 @@ pub fn read(home: &Home, key: &ManifestKey) -> Result<Option<PathBuf>> {
     Ok(Some(state))
 }
 
-/// Restores a lost entry from its spare name, and returns its bytes, even if the name cannot be
-/// restored.
-fn restore(path: &Path, spare: Option<PathBuf>) -> Result<Option<Vec<u8>>> {
-    let Some(spare) = spare else { return Ok(None) };
-    let bytes = trusted_read::read(&spare)?;
-    if bytes.is_some() && std::fs::hard_link(&spare, path).is_err() {
-        // The folder may be lost as well.
-        let made = path.parent().map(|folder| DirBuilder::new().mode(0o700).create(folder));
-        if made.is_some_and(|made| made.is_ok()) {
-            let _ = std::fs::hard_link(&spare, path);
-        }
-    }
-    Ok(bytes)
-}
-
-/// As [`restore`], from the copy, with all of Ralph's folders.
-fn restore_copy(home: &Home, path: &Path, copy: Option<PathBuf>) -> Result<Option<Vec<u8>>> {
+/// Restores a lost entry from its copy, with all of Ralph's folders, and returns its bytes, even if
+/// it cannot be written.
+fn restore(home: &Home, path: &Path, copy: Option<PathBuf>) -> Result<Option<Vec<u8>>> {
     let Some(copy) = copy else { return Ok(None) };
     let bytes = trusted_read::read(&copy)?;
     if let Some(bytes) = &bytes {
-        home.prepare()?;
-        atomic::write(path, bytes)?;
+        let _ = home.prepare().and_then(|()| atomic::write(path, bytes));
     }
     Ok(bytes)
 }
@@ -138,35 +116,13 @@ pub fn write(home: &Home, key: &ManifestKey, state: &Path) -> Result<()> {
     line.push(b'\n');
     let path = key.path(home);
     atomic::write(&path, &line)?;
-    if let Some(spare) = key.spare(home) {
-        name_twice(&path, &spare);
-    }
     if let Some(copy) = key.copy(home) {
-        keep_copy(&copy, state.starts_with(home.loops()).then_some(&line));
+        // Without a sync, and best effort: the entry itself is there.
+        let made =
+            copy.parent().map(|all| DirBuilder::new().recursive(true).mode(0o700).create(all));
+        let _ = made.map(|made| made.and_then(|()| atomic::write_unsynced(&copy, &line)));
     }
     Ok(())
-}
-
-/// Writes the copy for a live loop. Where there can be none, the entry has two names.
-fn keep_copy(copy: &Path, line: Option<&Vec<u8>>) {
-    let (Some(line), Some(all)) = (line, copy.parent()) else {
-        let _ = std::fs::remove_file(copy);
-        return;
-    };
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(all);
-    let _ = made.and_then(|()| atomic::write_unsynced(copy, line));
-}
-
-/// Links the spare name, because a link costs no sync. Where a file cannot have two names, the
-/// entry has only one.
-fn name_twice(path: &Path, spare: &Path) {
-    let new = spare.with_file_name(format!(".{}", std::process::id()));
-    let _ = std::fs::remove_file(&new);
-    if std::fs::hard_link(path, &new).and_then(|()| std::fs::rename(&new, spare)).is_err() {
-        let _ = std::fs::remove_file(&new);
-        // The old spare entry names another loop.
-        let _ = std::fs::remove_file(spare);
-    }
 }
 
 /// Removes the entry if it points at this state file; another loop's entry stays. True if this call
@@ -177,19 +133,18 @@ pub fn remove(home: &Home, key: &ManifestKey, state: &Path) -> Result<bool> {
     }
     let path = key.path(home);
     let was_there = is_at(&path);
-    // The spare name first: otherwise a reader could restore the entry from it.
-    let others = [key.copy(home), key.spare(home)].into_iter().flatten();
-    let spare_removed = others.map(std::fs::remove_file).fold(false, |_, gone| gone.is_ok());
+    // The copy first: otherwise a reader could restore the entry from it.
+    let is_copy_removed = key.copy(home).is_some_and(|copy| std::fs::remove_file(copy).is_ok());
     match std::fs::remove_file(&path) {
         Ok(()) => Ok(true),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(!was_there && spare_removed),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(!was_there && is_copy_removed),
         Err(error) => Err(error).with_context(|| format!("could not remove `{}`", path.display())),
     }
 }
 
-/// True if anything exists at the entry's path or spare name.
+/// True if anything exists at the entry's path or that of its copy.
 pub(crate) fn is_there(home: &Home, key: &ManifestKey) -> bool {
-    is_at(&key.path(home)) || key.spare(home).is_some_and(|spare| is_at(&spare))
+    is_at(&key.path(home)) || key.copy(home).is_some_and(|copy| is_at(&copy))
 }
 
 fn is_at(path: &Path) -> bool {
@@ -199,22 +154,15 @@ fn is_at(path: &Path) -> bool {
 /// Removes write permission for others from the home, the manifest and this entry. Best effort: the
 /// next reader reports what is still wrong.
 pub(crate) fn take_from_others(home: &Home, key: Option<&ManifestKey>) {
-    let folders = [home.manifest_folder(), home.spare_entries(), home.loops(), home.archive()];
-    let folders = std::iter::once(home.root().to_owned()).chain(folders);
-    folders.for_each(|folder| trusted_read::take_one_from_others(&folder));
-    if let Some(key) = key {
-        trusted_read::take_one_from_others(&key.path(home));
-        key.spare(home).iter().for_each(|spare| trusted_read::take_one_from_others(spare));
-    }
+    let folders = [home.root().to_owned(), home.manifest_folder(), home.loops(), home.archive()];
+    let entries = key.into_iter().flat_map(|key| [Some(key.path(home)), key.copy(home)]).flatten();
+    folders.into_iter().chain(entries).for_each(|path| trusted_read::take_one_from_others(&path));
 }
 
 /// Removes whatever is at the entry's path; what cannot be unlinked is moved to this folder.
 pub(crate) fn discard(home: &Home, key: &ManifestKey, to: &Path) -> Result<()> {
     if let Some(copy) = key.copy(home) {
         throw_away(&copy, &to.join("manifest-entry-copy"))?;
-    }
-    if let Some(spare) = key.spare(home) {
-        throw_away(&spare, &to.join("manifest-entry-spare"))?;
     }
     throw_away(&key.path(home), &to.join("manifest-entry"))
 }
@@ -234,8 +182,8 @@ fn throw_away(path: &Path, to: &Path) -> Result<()> {
 /// Every session entry: the session id and its state file. An unreadable entry comes with its
 /// error.
 pub fn sessions(home: &Home) -> Vec<(String, Result<PathBuf>)> {
-    let folders = [home.manifest_folder(), home.spare_entries()];
-    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+    let folders = [Some(home.manifest_folder()), copies(home)].into_iter().flatten();
+    let entries = folders.filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
     let names: BTreeSet<String> = entries
         .filter_map(|entry| {
             Some(ManifestKey::session(entry.ok()?.file_name().to_str()?)?.name().to_owned())
@@ -267,7 +215,7 @@ mod tests {
     #[test]
     fn an_entry_reads_back_and_is_removed_only_by_its_own_loop() {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::at(folder.path());
+        let home = Home::at(folder.path().join("ralph"));
         home.prepare().unwrap();
         let key = ManifestKey::session("s").unwrap();
         assert_eq!(read(&home, &key).unwrap(), None);
@@ -283,13 +231,13 @@ mod tests {
     #[test]
     fn a_lost_entry_is_restored_and_a_removed_one_is_not() {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::at(folder.path());
+        let home = Home::at(folder.path().join("ralph"));
         home.prepare().unwrap();
         let key = ManifestKey::session("s").unwrap();
         let state = Path::new("/a/state.json");
         for lose in [
             |home: &Home| std::fs::remove_file(home.manifest_folder().join("s")),
-            |home: &Home| std::fs::remove_file(home.spare_entries().join("s")),
+            |home: &Home| std::fs::remove_file(copies(home).unwrap().join("s")),
             |home: &Home| std::fs::remove_dir_all(home.manifest_folder()),
         ] {
             home.prepare().unwrap();
@@ -308,13 +256,13 @@ mod tests {
         let other = Path::new("/b/state.json");
         write(&home, &key, other).unwrap();
         std::fs::remove_file(home.manifest_folder().join("s")).unwrap();
-        assert_eq!(read(&home, &key).unwrap().as_deref(), Some(other), "the second name followed");
+        assert_eq!(read(&home, &key).unwrap().as_deref(), Some(other), "the copy followed");
     }
 
     #[test]
     fn what_a_killed_writer_left_is_no_session() {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::at(folder.path());
+        let home = Home::at(folder.path().join("ralph"));
         home.prepare().unwrap();
         let key = ManifestKey::session("s").unwrap();
         let temporary = format!(".s.tmp-{}", std::process::id());
@@ -328,7 +276,7 @@ mod tests {
     #[test]
     fn an_entry_without_an_absolute_path_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::at(folder.path());
+        let home = Home::at(folder.path().join("ralph"));
         home.prepare().unwrap();
         let key = ManifestKey::session("s").unwrap();
         for text in ["", "relative/state.json", "\n/late", "/a\0b"] {
