@@ -4,17 +4,14 @@
 //! use an index of our own, so the user's index, branches, `HEAD`, stash and reflogs stay
 //! untouched. Of a nested repository a checkpoint records only the commit.
 
-mod look;
-mod restore;
-mod start;
+mod compare;
 #[cfg(test)]
 mod tests;
 pub(crate) mod work;
 
-pub use look::{ChangedFile, changed, changed_files, commits, diff, diff_since, show};
-pub use restore::{Restored, restore};
-pub use start::{
-    ChangedSince, FileForm, FileKind, changed_since_start, files_of, keep_start, present,
+pub use compare::{
+    ChangedFile, ChangedSince, FileForm, FileKind, Restored, changed, changed_files,
+    changed_since_start, commits, diff, diff_since, files_of, keep_start, present, restore, show,
 };
 
 use crate::{git, git::tree};

@@ -1,33 +1,30 @@
-//! Starts, binds, ends and archives whole loops.
+//! Starts, finds, binds, ends and archives whole loops.
 //!
 //! Each step leaves a state that the next hook can handle: for example, a manifest entry may point
 //! at a loop that was just archived, and is followed to the archive.
 
-mod find;
 mod give_up;
-mod in_place;
 
-use find::follow;
-pub use find::{
-    all, all_loaded, by_id, by_its_state, ended, is_bound, is_one_lost, of_project, of_session,
-    read, read_by_id,
-};
 pub use give_up::{GivenUp, LoopOwnership, give_up};
-pub use in_place::{complete, in_place, is_in_place, read_named};
 
+use crate::process::clock;
 use crate::project;
 use crate::store::home::Home;
-use crate::store::lock::{self, Lock};
-use crate::store::loop_file::LoopFile;
-use crate::store::manifest::{self, ManifestKey};
+use crate::store::lock::Lock;
+use crate::store::loop_file::{Loaded, LoopFile};
+use crate::store::manifest::ManifestKey;
 use crate::store::second_place::SecondPlace;
-use crate::store::wall_flag;
-use crate::{process::clock, store::archive, store::atomic, store::journal, store::notice};
+use crate::store::{
+    archive, atomic, digest, journal, lock, manifest, notice, second_place, wall_flag,
+};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::modes::mode;
 use ralph_core::state::{LoopState, Phase};
+use ralph_core::tasks::plan;
 use serde::Serialize;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
@@ -293,6 +290,189 @@ fn loop_id(at: Timestamp, attempt: u32) -> String {
 
 fn second(at: Timestamp) -> String {
     clock::compact(at).replace('T', "-").replace('Z', "")
+}
+
+/// The loop that a session is bound to.
+///
+/// # Errors
+/// If the manifest entry cannot be trusted.
+pub fn of_session(home: &Home, session_id: &str) -> Result<Option<LoopFile>> {
+    let Some(key) = ManifestKey::session(session_id) else { return Ok(None) };
+    let Some(path) = manifest::read(home, &key)? else { return Ok(None) };
+    Ok(Some(follow(home, &path)))
+}
+
+/// The project's planned or most recent loop.
+pub fn of_project(home: &Home, folder: &Path) -> Result<Option<LoopFile>> {
+    let key = ManifestKey::project(&project::identity(folder));
+    let Some(path) = manifest::read(home, &key)? else { return Ok(None) };
+    Ok(Some(follow(home, &path)))
+}
+
+/// Finds a loop's state file by its id, live or archived.
+pub fn by_id(home: &Home, loop_id: &str) -> Option<LoopFile> {
+    // Reject an id that could leave the folder, as for a session.
+    ManifestKey::session(loop_id)?;
+    let path = home.loops().join(loop_id).join("state.json");
+    if path.exists() {
+        return Some(LoopFile::at(path));
+    }
+    archive::find(home, &path).or_else(|| {
+        let file = in_place(home)?;
+        let loaded = read_named(home, &file).ok().flatten()?;
+        (loaded.state.loop_id == loop_id).then_some(file)
+    })
+}
+
+/// Finds and reads a loop by its id, live or archived.
+///
+/// # Errors
+/// If the state cannot be read.
+pub fn read_by_id(home: &Home, loop_id: &str) -> Result<Option<(LoopFile, Loaded)>> {
+    by_id(home, loop_id).map_or(Ok(None), |file| read(home, file))
+}
+
+/// Reads a state file, even if another process is archiving it.
+///
+/// # Errors
+/// If the state cannot be read.
+pub fn read(home: &Home, file: LoopFile) -> Result<Option<(LoopFile, Loaded)>> {
+    if let Some(loaded) = read_named(home, &file)? {
+        return Ok(Some((file, loaded)));
+    }
+    let Some(moved) = archive::find(home, file.path()) else { return Ok(None) };
+    Ok(moved.read()?.map(|loaded| (moved, loaded)))
+}
+
+/// The state file at a path, or in the archive if its loop was moved there.
+fn follow(home: &Home, path: &Path) -> LoopFile {
+    if !path.exists()
+        && let Some(archived) = archive::find(home, path)
+    {
+        return archived;
+    }
+    LoopFile::at(path)
+}
+
+/// The live loop whose own state names this session, for a session without a usable manifest entry.
+pub fn by_its_state(home: &Home, session_id: &str) -> Option<LoopFile> {
+    home.check().ok()?;
+    let is_its = |state: &LoopState| {
+        state.is_of(session_id) && state.is_live() && state.strangeness().is_none()
+    };
+    all(home).into_iter().find_map(|(file, state)| is_its(&state.ok()?).then_some(file))
+}
+
+/// True if this session is certainly bound to a loop of ours, however damaged: it has an entry of
+/// its own or, if all sessions share one, a state of ours names the session.
+pub fn is_bound(home: &Home, session_id: &str) -> bool {
+    let Some(key) = ManifestKey::session(session_id) else { return false };
+    if home.single_manifest().is_none() {
+        return manifest::is_there(home, &key);
+    }
+    let shared = manifest::read(home, &key).ok().flatten().map(LoopFile::at);
+    shared.and_then(|file| file.salvage()).is_some_and(|state| state.is_of(session_id))
+        || by_its_state(home, session_id).is_some()
+}
+
+/// True if a session's entry is unusable, or names a loop of which nothing exists.
+pub fn is_one_lost(home: &Home) -> bool {
+    let is_lost = |path: &Path| {
+        let file = follow(home, path);
+        !file.path().starts_with(home.archive()) && matches!(file.read(), Ok(None))
+    };
+    let entries = manifest::sessions(home);
+    entries.into_iter().any(|(_, path)| path.map_or(true, |path| is_lost(&path)))
+}
+
+/// All loops that have not ended, in folder order; an unreadable one comes with its error.
+pub fn all(home: &Home) -> Vec<(LoopFile, Result<LoopState>)> {
+    all_loaded(home).into_iter().map(|(file, loaded)| (file, loaded.map(|it| it.state))).collect()
+}
+
+/// As [`all`], with the files as read, for a caller that then changes the states.
+pub fn all_loaded(home: &Home) -> Vec<(LoopFile, Result<Loaded>)> {
+    let names = |folder: &Path| -> BTreeSet<OsString> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten();
+        entries.filter_map(|entry| Some(entry.ok()?.file_name())).collect()
+    };
+    let at = |name: &OsString| LoopFile::at(home.loops().join(name).join("state.json"));
+    let mut all = names(&home.loops());
+    // A loop whose folder something else has removed.
+    let kept = second_place::apart_from(home.root()).map(|kept| names(&kept)).unwrap_or_default();
+    let is_lost = |name: &OsString| {
+        name != second_place::SESSIONS && archive::find(home, at(name).path()).is_none()
+    };
+    let lost: Vec<OsString> = kept.difference(&all).filter(|name| is_lost(name)).cloned().collect();
+    all.extend(lost);
+    all.iter()
+        .map(at)
+        .filter_map(|file| match file.read() {
+            Ok(None) => None,
+            Ok(Some(loaded)) => Some((file, Ok(loaded))),
+            Err(error) => Some((file, Err(error))),
+        })
+        .collect()
+}
+
+/// All ended loops, oldest first; an unreadable one comes with its error.
+pub fn ended(home: &Home) -> Vec<(LoopFile, Result<LoopState>)> {
+    archive::folders(home)
+        .into_iter()
+        .map(|folder| LoopFile::at(folder.join("state.json")))
+        .filter_map(|file| match file.read() {
+            Ok(loaded) => loaded.map(|loaded| (file, Ok(loaded.state))),
+            Err(error) => Some((file, Err(error))),
+        })
+        .collect()
+}
+
+/// The foreign state that a single manifest names, if it is outside Ralph's folders.
+pub fn in_place(home: &Home) -> Option<LoopFile> {
+    // Every session has the same entry then, so any id will do.
+    home.single_manifest()?;
+    of_session(home, "any").ok().flatten().filter(|file| is_in_place(home, file))
+}
+
+/// True for a state that a single manifest names and that is outside Ralph's own folders: another
+/// tool may have written it.
+pub fn is_in_place(home: &Home, file: &LoopFile) -> bool {
+    home.single_manifest().is_some()
+        && is_put_away(home, file)
+        && !file.path().starts_with(home.archive())
+}
+
+/// Reads a state. A foreign one is completed, the same wherever it is read.
+///
+/// # Errors
+/// As for [`LoopFile::read`].
+pub fn read_named(home: &Home, file: &LoopFile) -> Result<Option<Loaded>> {
+    let mut loaded = file.read()?;
+    if let Some(loaded) = &mut loaded
+        && is_in_place(home, file)
+    {
+        complete(file, &mut loaded.state, Path::new(""));
+    }
+    Ok(loaded)
+}
+
+/// Adds what other tools do not write, and treats nothing that the state claims as evidence. A state
+/// that names no project gets this one.
+pub fn complete(file: &LoopFile, state: &mut LoopState, project: &Path) {
+    if state.loop_id.is_empty() {
+        plan::taken_in(state);
+        state.loop_id = id_in_place(file, state);
+    }
+    if state.project_root.is_empty() {
+        state.project_root = project.to_string_lossy().into_owned();
+    }
+}
+
+/// Deterministic, so that the id can be shown before it is written.
+fn id_in_place(file: &LoopFile, state: &LoopState) -> String {
+    let digest = digest::of_bytes(file.path().as_os_str().as_encoded_bytes());
+    let salt = &digest[digest.len() - 4..];
+    format!("{}-{salt}", second(state.created_at))
 }
 
 #[cfg(test)]

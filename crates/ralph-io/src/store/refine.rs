@@ -1,27 +1,29 @@
-//! What refinement stores: the document in the project, and locks and plan versions in Ralph's
-//! home.
+//! What refinement stores: the document in the project, the copy that a round edits, and locks and
+//! plan versions in Ralph's home; and the prompts that a project provides for it.
 //!
 //! The document belongs to the project and may be shared. Which refinement runs on this machine is
-//! shown by a lock, which the system releases when its holder dies.
+//! shown by a lock, which the system releases when its holder dies. Each version's text is a file
+//! named after its digest, written before the list names it. So a readable list names only existing
+//! files, and a repeated text is stored once.
 
-mod brought;
 mod commit;
-mod copy;
-mod versions;
 
-pub use brought::{Brought, brought};
 pub use commit::Commits;
-pub use copy::Copy;
-pub use versions::{KeptVersion, NewVersion, Versions, What};
 
+use crate::project::{confined, safe_read, user_files};
 use crate::store::document::Document;
 use crate::store::home::Home;
-use crate::store::lock::{self, Lock};
-use crate::{project::safe_read, project::user_files, store::atomic};
+use crate::store::lock::Lock;
+use crate::store::{atomic, lock};
 use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
 use ralph_core::modes::refine::Mode;
+use ralph_core::modes::refine::prompt::PLACES;
 use ralph_core::modes::refine::state::{DOCUMENT, Damaged, RefineDocument};
 use ralph_core::text::hex::sha256;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -200,6 +202,225 @@ fn make_inside(root: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Where a text comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// The plan as a round found it.
+    Found,
+    /// The plan as a round made it.
+    Round,
+    /// A round's text that did not become the plan.
+    Aside,
+    /// The plan before an older version replaced it.
+    Replaced,
+    /// A value from a later version of Ralph.
+    #[serde(other)]
+    Other,
+}
+
+/// One version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptVersion {
+    /// Counted from 1.
+    pub number: u32,
+    /// The round that it belongs to; 0 for none.
+    pub round: u32,
+    pub what: What,
+    /// When it was stored.
+    pub at: Timestamp,
+    /// The digest of the text.
+    pub sha256: String,
+}
+
+/// A text to store.
+#[derive(Debug, Clone, Copy)]
+pub struct NewVersion<'a> {
+    pub text: &'a str,
+    /// The round that it belongs to; 0 for none.
+    pub round: u32,
+    pub what: What,
+    pub at: Timestamp,
+}
+
+/// The versions of one refinement.
+#[derive(Debug, Clone)]
+pub struct Versions {
+    folder: PathBuf,
+}
+
+impl Versions {
+    fn at(folder: PathBuf) -> Versions {
+        Versions { folder }
+    }
+
+    /// All versions, oldest first.
+    ///
+    /// # Errors
+    /// If the list cannot be read.
+    pub fn list(&self) -> Result<Vec<KeptVersion>> {
+        let path = self.folder.join("versions.json");
+        let Some(text) = safe_read::text(&path, LARGEST)? else { return Ok(Vec::new()) };
+        serde_json::from_str(&text)
+            .with_context(|| format!("could not read `{}`; move it away", path.display()))
+    }
+
+    /// Stores a text, and returns its number. A text that equals the last version gets that
+    /// version's number.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn keep(&self, kept: &NewVersion<'_>) -> Result<u32> {
+        let mut list = self.list()?;
+        let sha256 = sha256(kept.text);
+        let last = list.last().filter(|last| last.sha256 == sha256);
+        if let Some(last) = last.filter(|_| kept.what != What::Aside) {
+            return Ok(last.number);
+        }
+        user_files::make_folders(&self.folder, 0o700)?;
+        let path = self.text_file(&sha256);
+        if !path.is_file() {
+            atomic::write(&path, kept.text.as_bytes())?;
+        }
+        let number = list.last().map_or(0, |last| last.number) + 1;
+        let NewVersion { round, what, at, .. } = *kept;
+        list.push(KeptVersion { number, round, what, at, sha256 });
+        let text = serde_json::to_string_pretty(&list).context("could not write the versions")?;
+        atomic::write(&self.folder.join("versions.json"), text.as_bytes())?;
+        Ok(number)
+    }
+
+    /// The text that this round made, if it became the plan.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn of_round(&self, round: u32) -> Result<Option<String>> {
+        let list = self.list()?;
+        let made = list.iter().rev().find(|one| one.what == What::Round && one.round == round);
+        made.map(|made| self.text(made)).transpose()
+    }
+
+    /// The text of a version.
+    ///
+    /// # Errors
+    /// If the file is gone, or does not match its digest.
+    pub fn text(&self, version: &KeptVersion) -> Result<String> {
+        let path = self.text_file(&version.sha256);
+        let text = safe_read::text(&path, LARGEST_PLAN)?
+            .with_context(|| format!("could not find `{}`", path.display()))?;
+        if sha256(&text) != version.sha256 {
+            bail!("`{}` is not what it was", path.display());
+        }
+        Ok(text)
+    }
+
+    fn text_file(&self, sha256: &str) -> PathBuf {
+        // Users can edit the list, so a name in it is never used as a path.
+        let name: String = sha256.chars().filter(char::is_ascii_hexdigit).collect();
+        self.folder.join(format!("{name}.md"))
+    }
+}
+
+/// The copy that a round edits instead of the plan.
+///
+/// With a separate file, the round's changes and the user's own changes during the round can be
+/// told apart. The copy is in the project, where the client may write, and in a folder that no
+/// receipt covers.
+#[derive(Debug, Clone)]
+pub struct Copy {
+    root: PathBuf,
+    folder: PathBuf,
+    name: OsString,
+}
+
+impl Copy {
+    fn at(root: PathBuf, folder: PathBuf, name: OsString) -> Copy {
+        Copy { root, folder, name }
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.folder.join(&self.name)
+    }
+
+    /// The path from the top of the project.
+    pub fn name(&self) -> String {
+        let path = self.path();
+        path.strip_prefix(&self.root).unwrap_or(&path).to_string_lossy().into_owned()
+    }
+
+    /// Writes the copy, and replaces a leftover one.
+    ///
+    /// # Errors
+    /// If it cannot be written, or its folder leads out of the project.
+    pub fn make(&self, text: &str) -> Result<()> {
+        make_inside(&self.root, &self.folder)?;
+        atomic::write(&self.path(), text.as_bytes())
+    }
+
+    /// The text of the copy; `None` if it is gone, or not text.
+    pub fn text(&self) -> Option<String> {
+        safe_read::text(&self.path(), LARGEST_PLAN).ok().flatten()
+    }
+
+    /// Removes the copy, and the folders that are empty then. Other files of a round stay.
+    ///
+    /// # Errors
+    /// If it exists and cannot be removed.
+    pub fn remove(&self) -> Result<()> {
+        let path = self.path();
+        if path.symlink_metadata().is_ok() {
+            std::fs::remove_file(&path)
+                .with_context(|| format!("could not remove `{}`", path.display()))?;
+        }
+        let below = |folder: &&Path| folder.starts_with(&self.root) && **folder != *self.root;
+        for folder in self.folder.ancestors().take_while(below) {
+            if !user_files::remove_empty_folder(folder) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Longer than any prompt that was written to be read.
+const LARGEST_PROMPT: u64 = 64 << 10;
+
+/// A prompt of the project: text for a model. Nothing in it is executed, and no link may lead out of
+/// the project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Brought {
+    /// The path from the top of the project.
+    pub file: String,
+    pub text: String,
+}
+
+/// The project's own prompt of this name, from the first folder that has one.
+///
+/// # Errors
+/// If that file is not readable text inside the project. Later folders are then not tried.
+pub fn brought(root: &Path, name: &str) -> Result<Option<Brought>> {
+    let top = user_files::real(root).unwrap_or_else(|| root.to_owned());
+    for place in PLACES {
+        let file = format!("{place}/{name}.md");
+        let path = top.join(&file);
+        match path.symlink_metadata() {
+            Ok(_) => {}
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                continue;
+            }
+            Err(error) => return Err(error).with_context(|| format!("could not read `{file}`")),
+        }
+        let real = confined::real(&top, &path)
+            .with_context(|| format!("`{file}` is a link that leads out of the project"))?;
+        let text = safe_read::text(&real, LARGEST_PROMPT)?;
+        let text = text.with_context(|| format!("could not read `{file}`"))?;
+        return Ok(Some(Brought { file, text }));
+    }
+    Ok(None)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -287,6 +508,78 @@ mod tests {
         ] {
             let why = format!("{:#}", plan(&place, &at.path(name)).unwrap_err());
             assert!(why.contains(expected), "{why}");
+        }
+    }
+
+    fn kept<'a>(text: &'a str, round: u32, what: What) -> NewVersion<'a> {
+        NewVersion { text, round, what, at: Timestamp::UNIX_EPOCH }
+    }
+
+    #[test]
+    fn each_text_is_kept_once_in_a_row_and_found_again() {
+        let at = Sandbox::folder();
+        let versions = Versions::at(at.path("v"));
+        assert_eq!(versions.list().unwrap(), []);
+        let keep = |text, round, what| versions.keep(&kept(text, round, what)).unwrap();
+        let numbers = [
+            keep("one", 1, What::Found),
+            keep("two", 1, What::Round),
+            keep("two", 2, What::Found),
+            keep("one", 2, What::Round),
+            keep("one", 2, What::Aside),
+        ];
+        assert_eq!(numbers, [1, 2, 2, 3, 4]);
+        let list = versions.list().unwrap();
+        let texts: Vec<String> = list.iter().map(|one| versions.text(one).unwrap()).collect();
+        assert_eq!(texts, ["one", "two", "one", "one"]);
+    }
+
+    #[test]
+    fn a_text_that_was_changed_is_not_taken_for_the_version() {
+        let at = Sandbox::folder();
+        let versions = Versions::at(at.path("v"));
+        versions.keep(&kept("one", 1, What::Found)).unwrap();
+        let version = versions.list().unwrap().remove(0);
+        at.write(&format!("v/{}.md", version.sha256), "another");
+        assert!(versions.text(&version).unwrap_err().to_string().contains("is not what it was"));
+        at.write("outside.md", "x");
+        let wrong = KeptVersion { sha256: "../outside".to_owned(), ..version };
+        assert!(versions.text(&wrong).is_err());
+    }
+
+    #[test]
+    fn the_first_place_counts_and_what_is_no_text_of_the_project_is_refused() {
+        let at = Sandbox::folder();
+        let root = at.path("top");
+        at.write("top/x", "");
+        assert_eq!(brought(&root, "a").unwrap(), None);
+        at.write("top/scripts/refine/prompts/a.md", "second");
+        assert_eq!(brought(&root, "a").unwrap().unwrap().text, "second");
+        at.write("top/.claude/refine/prompts/a.md", "first");
+        let found = brought(&root, "a").unwrap().unwrap();
+        assert_eq!(
+            (found.file.as_str(), found.text.as_str()),
+            (".claude/refine/prompts/a.md", "first")
+        );
+        at.write("secret", "s");
+        at.write("top/inside", "i");
+        let place = root.join(".claude/refine/prompts");
+        symlink("../../../../secret", place.join("out.md")).unwrap();
+        symlink("../../../inside", place.join("in.md")).unwrap();
+        symlink("nowhere", place.join("none.md")).unwrap();
+        std::fs::create_dir(place.join("folder.md")).unwrap();
+        std::fs::write(place.join("binary.md"), [0xff, 0xfe]).unwrap();
+        std::fs::write(place.join("large.md"), vec![b'x'; 65 << 10]).unwrap();
+        assert_eq!(brought(&root, "in").unwrap().unwrap().text, "i");
+        for (name, why) in [
+            ("out", "leads out of the project"),
+            ("none", "leads out of the project"),
+            ("folder", "not a regular file"),
+            ("binary", "not UTF-8"),
+            ("large", "larger than 64 KiB"),
+        ] {
+            let error = format!("{:#}", brought(&root, name).unwrap_err());
+            assert!(error.contains(why), "{name}: {error}");
         }
     }
 }

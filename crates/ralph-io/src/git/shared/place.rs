@@ -1,20 +1,26 @@
-//! Where a clone keeps what it knows of a shared loop: below `$RALPH_HOME`, apart from the clone.
+//! A shared loop in one clone: what the clone keeps of it below `$RALPH_HOME`, apart from the clone,
+//! and the commands of a user that read it, add one record to its ledger, or delete its references.
 
-use super::read::TOO_MANY;
-use super::{Records, SharedRepository};
+use super::network::{Exchange, Update};
+use super::{Records, SharedRepository, Snapshot, TOO_MANY};
 use crate::process::random;
-use crate::project::{identity, settings, user_files};
+use crate::project::{identity, settings, trusted_read, user_files};
 use crate::store::home::Home;
-use crate::store::lock::{self, Lock};
+use crate::store::lock::Lock;
 use crate::store::manifest::ManifestKey;
-use crate::{project::trusted_read, store::atomic};
-use anyhow::{Context, Result};
+use crate::store::{atomic, lock};
+use anyhow::{Context, Result, bail};
 use ralph_core::tasks::shared::names::{Namespace, ROOTS, Reference};
+use ralph_core::tasks::shared::record::{LedgerRecord, MachineRecord, Record};
 use ralph_core::tasks::shared::text::{LONGEST_NAME, Name, ObjectId};
-use ralph_core::tasks::shared::view::Ledger;
+use ralph_core::tasks::shared::timing;
+use ralph_core::tasks::shared::timing::Settled;
+use ralph_core::tasks::shared::view::{Ledger, View};
+use ralph_core::tasks::shared::work::Append;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The file with the id of the first record of the ledger that the user trusts.
 const FIRST: &str = "first";
@@ -245,4 +251,258 @@ pub fn known(home: &Home, root: &Path) -> Vec<KnownLoop> {
         KnownLoop { loop_id, remote: remote_of(&folder), ledger }
     })
     .collect()
+}
+
+/// A reader that remembers what it has read.
+#[derive(Debug)]
+pub struct Follower {
+    records: Records,
+    view: Option<View>,
+    /// The references at the last look.
+    seen: Snapshot,
+}
+
+impl Follower {
+    pub fn new(records: Records) -> Follower {
+        Follower { records, view: None, seen: Snapshot::default() }
+    }
+
+    pub fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// The references at the last look.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.seen
+    }
+
+    /// The loop as of the last fetch.
+    ///
+    /// # Errors
+    /// If the ledger is gone, was replaced, or has a record that this version cannot read.
+    pub fn look(&mut self) -> Result<&View> {
+        let now = self.records.snapshot()?;
+        let references = &now.references;
+        let ledger = self.records.space().name(&Reference::Ledger);
+        let loop_id = self.records.space().loop_id().clone();
+        let Some(tip) = references.get(&ledger) else {
+            bail!("the remote has no shared loop {loop_id}");
+        };
+        let view = self.view.take();
+        let seen = self.seen.references.get(&ledger).filter(|_| view.is_some());
+        let commits = match seen == Some(tip) {
+            true => Vec::new(),
+            false => self.records.chain(seen, tip)?,
+        };
+        let error = || format!("could not read the ledger of loop {loop_id}");
+        let mut view = match view {
+            Some(mut view) => {
+                view.ledger.extend(&commits).with_context(error)?;
+                view
+            }
+            None => View::new(Ledger::read(&commits).with_context(error)?),
+        };
+        let plan = view.ledger.plan.task_graph.iter().map(|task| task.id.clone());
+        let plan: HashSet<String> = plan.collect();
+        let (mut tasks, mut wanted) = (Vec::new(), Vec::new());
+        view.strangers = 0;
+        for (name, tip) in references {
+            let reference = self.records.space().parse(name);
+            let is_stranger =
+                matches!(&reference, Some(Reference::Task(task)) if !plan.contains(task));
+            view.strangers += usize::from(is_stranger);
+            let seen = self.seen.references.get(name);
+            if is_stranger || seen == Some(tip) {
+                continue;
+            }
+            match reference {
+                Some(Reference::Task(task)) => {
+                    tasks.push(task);
+                    wanted.push((seen, tip));
+                }
+                Some(Reference::Machine(machine)) => {
+                    view.renewals.insert(machine, tip.clone());
+                }
+                Some(Reference::Ledger) | None => {}
+            }
+        }
+        for (task, commits) in tasks.iter().zip(self.records.chains(&wanted)?) {
+            view.extend_task(task, commits.as_deref());
+        }
+        self.seen = now;
+        Ok(self.view.insert(view))
+    }
+
+    /// The loop as of the last fetch.
+    ///
+    /// # Errors
+    /// As [`Follower::look`].
+    pub fn into_view(mut self) -> Result<View> {
+        self.look()?;
+        self.view.context("the loop was not read")
+    }
+}
+
+/// How long a command tries.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+impl SharedPlace {
+    /// Reads the loop from the remote.
+    ///
+    /// # Errors
+    /// If the remote does not answer, or has no such loop.
+    pub fn read(&self) -> Result<View> {
+        let repository = self.open()?;
+        repository.fetch()?;
+        Follower::new(self.records()).into_view()
+    }
+
+    /// Adds the record that `make` returns for the loop as it then is; `None` adds nothing. Returns
+    /// true if a record was added.
+    ///
+    /// # Errors
+    /// If `make` fails, the remote does not answer, or it refuses the record for minutes.
+    pub fn put(&self, mut make: impl FnMut(&View) -> Result<Option<LedgerRecord>>) -> Result<bool> {
+        let repository = self.open()?;
+        repository.fetch()?;
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let view = Follower::new(self.records()).into_view()?;
+            let Some(kind) = make(&view)? else { return Ok(false) };
+            if self.put_one(&repository, view.ledger.tip(), None, kind, until)? {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Tries whether the host accepts the references of the loop, with the first renewal of this
+    /// machine. Returns the reason if it does not.
+    ///
+    /// # Errors
+    /// If the remote does not answer.
+    pub fn probe(&self) -> Result<Option<String>> {
+        let (repository, machine) = (self.open()?, self.machine()?);
+        let (nonce, reference) = (Name::new(&random::uuid()), Reference::Machine(machine.clone()));
+        let record = Record::new(nonce, machine, MachineRecord::Renewal);
+        repository.fetch()?;
+        let name = self.space().name(&reference);
+        if repository.snapshot()?.references.contains_key(&name) {
+            return Ok(None);
+        }
+        let append = Append::new(self.space(), &reference, None, None, &record);
+        let order = Exchange { appends: vec![append], pushes: true, ..Exchange::default() };
+        let report = repository.exchange(&order)?;
+        match report.sent.iter().find(|one| one.reference == name).map(|one| one.settled) {
+            Some(Settled::Landed) => Ok(None),
+            _ if report.is_answered => {
+                repository.forget(&name)?;
+                Ok(Some(report.trouble))
+            }
+            _ => bail!("{}", report.trouble),
+        }
+    }
+
+    /// Makes the ledger with its first record. Returns false if the remote has it already.
+    ///
+    /// # Errors
+    /// If the remote does not answer, or refuses the reference.
+    pub fn put_first(&self, plan: LedgerRecord, start: &ObjectId) -> Result<bool> {
+        let repository = self.open()?;
+        let until = Instant::now() + PATIENCE;
+        self.put_one(&repository, None, Some(start), plan, until)
+    }
+
+    /// Returns false if another record is in its place.
+    fn put_one(
+        &self,
+        repository: &SharedRepository,
+        parent: Option<&ObjectId>,
+        work: Option<&ObjectId>,
+        kind: LedgerRecord,
+        until: Instant,
+    ) -> Result<bool> {
+        let nonce = Name::new(&random::uuid());
+        let record = Record::new(nonce.clone(), self.machine()?, kind);
+        let append = Append::new(self.space(), &Reference::Ledger, parent, work, &record);
+        let mut order = Exchange { appends: vec![append], pushes: true, ..Exchange::default() };
+        let mut locked_since = None;
+        for attempt in 2.. {
+            let report = repository.exchange(&order)?;
+            let mine = report.sent.iter().find(|one| one.reference == order.appends[0].reference);
+            match mine.map(|one| one.settled) {
+                Some(Settled::Landed) => {
+                    // The record of a command that was killed is pushed before this one.
+                    let landed = mine.map(|one| repository.record(&one.record)).transpose()?;
+                    return Ok(landed.is_some_and(|it| it.message.contains(nonce.as_str())));
+                }
+                Some(Settled::Lost) => return Ok(false),
+                None => {}
+                Some(Settled::StaleLock) => bail!(
+                    "a lock on the server has blocked the ledger for a minute; its administrator has to remove it: {}",
+                    report.trouble
+                ),
+                Some(Settled::Read | Settled::Again) if Instant::now() >= until => {
+                    let why =
+                        if report.trouble.is_empty() { "it was refused" } else { &report.trouble };
+                    bail!("the remote did not take the record: {why}; type the command again");
+                }
+                Some(Settled::Read | Settled::Again) => {}
+            }
+            let since = report.is_locked.then(|| *locked_since.get_or_insert_with(Instant::now));
+            order.locked = since.map(|since| since.elapsed()).unwrap_or_default();
+            std::thread::sleep(timing::retry_pause(attempt, random::fraction()));
+        }
+        Ok(false)
+    }
+}
+
+/// References in one push.
+const AT_ONCE: usize = 500;
+
+/// How many times in succession nothing may be deleted.
+const MOST_FAILURES: u32 = 3;
+
+impl SharedPlace {
+    /// Deletes every reference of the loop from the remote, the ledger last: commands find the loop by
+    /// it. Returns how many there were. The branch stays.
+    ///
+    /// # Errors
+    /// If the remote does not answer, or refuses.
+    pub fn delete_references(&self) -> Result<usize> {
+        let repository = self.open()?;
+        let ledger = self.space().name(&Reference::Ledger);
+        let (mut deleted, mut failures) = (0, 0);
+        repository.fetch()?;
+        loop {
+            let mut listed: Vec<(String, ObjectId)> =
+                repository.snapshot()?.references.into_iter().collect();
+            if listed.is_empty() {
+                return Ok(deleted);
+            }
+            if listed.len() > 1 {
+                listed.retain(|(name, _)| *name != ledger);
+            }
+            let mut trouble = String::new();
+            for part in listed.chunks(AT_ONCE) {
+                let updates = part.iter().map(|(reference, id)| Update {
+                    reference,
+                    expected: Some(id),
+                    new: None,
+                });
+                let updates: Vec<Update<'_>> = updates.collect();
+                trouble = repository.push(&updates)?.refusal();
+            }
+            repository.fetch()?;
+            let rest = repository.snapshot()?.references;
+            let n = listed.iter().filter(|(name, _)| !rest.contains_key(name)).count();
+            deleted += n;
+            failures = if n > 0 { 0 } else { failures + 1 };
+            if failures == MOST_FAILURES {
+                bail!("the remote did not delete the references of the loop: {trouble}");
+            }
+            if failures > 0 {
+                std::thread::sleep(timing::retry_pause(failures + 1, random::fraction()));
+            }
+        }
+    }
 }

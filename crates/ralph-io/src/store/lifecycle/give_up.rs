@@ -1,7 +1,6 @@
 //! Ends a loop whose state is unusable, at the user's request.
 
-use super::find::by_its_state;
-use super::{bind, is_put_away, lock_starts, loop_id, point_projects_at};
+use super::{bind, by_its_state, is_put_away, lock_starts, loop_id, point_projects_at};
 use crate::process::clock;
 use crate::project::trusted_read;
 use crate::store::archive;
