@@ -23,7 +23,8 @@ pub mod worktrees;
 
 use crate::client;
 use crate::process::{self, Finished, programs};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use ralph_core::stop::progress;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
@@ -108,12 +109,15 @@ pub(crate) fn is_within_bounds() -> bool {
     WITHIN_BOUNDS.load(Ordering::Relaxed) || client::is_sandboxed_round()
 }
 
+/// Changes inside a submodule belong to no work of the outer repository.
+pub(crate) const NO_SUBMODULES: &str = "--ignore-submodules=dirty";
+
 /// Keeps git from looking for changes inside of submodules in a sandboxed loop. Measured with 2.47:
 /// git starts itself there, with the filters that the configuration of that folder names. Any folder
 /// of the work tree may be made one, and its configuration is the model's.
 pub(crate) fn without_submodules(command: &mut Command) {
     if is_within_bounds() {
-        command.arg("--ignore-submodules=dirty");
+        command.arg(NO_SUBMODULES);
     }
 }
 
@@ -128,16 +132,67 @@ pub(crate) fn without_filters(command: &mut Command, folder: &Path) {
     let mut asked = self::command(folder);
     asked.args(["config", "--null", "--name-only", "--get-regexp", r"^filter\."]);
     let listed = answer(&mut asked).map(|(_, listed)| listed).unwrap_or_default();
-    let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let settings = zero_ended(&listed).map(|name| {
+        (OsStr::from_bytes(name), if name.ends_with(b".required") { "false" } else { "" })
+    });
+    configure(command, settings);
+}
+
+/// Sets these keys of the configuration for one command.
+pub(crate) fn configure<K: AsRef<OsStr>, V: AsRef<OsStr>>(
+    command: &mut Command,
+    settings: impl Iterator<Item = (K, V)>,
+) {
     let mut count = 0;
-    for name in names {
-        let key = OsStr::from_bytes(name);
-        let value = if name.ends_with(b".required") { "false" } else { "" };
+    for (key, value) in settings {
         command.env(format!("GIT_CONFIG_KEY_{count}"), key);
         command.env(format!("GIT_CONFIG_VALUE_{count}"), value);
         count += 1;
     }
     command.env("GIT_CONFIG_COUNT", count.to_string());
+}
+
+/// Makes Ralph the author and committer.
+pub(crate) fn by_ralph(command: &mut Command) {
+    for who in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{who}_NAME"), "Ralph");
+        command.env(format!("GIT_{who}_EMAIL"), "ralph@localhost");
+    }
+}
+
+/// Lets git name the user if configured to; otherwise makes Ralph the author and committer.
+pub(crate) fn by_user(root: &Path, command: &mut Command) -> Result<()> {
+    for name in ["user.name", "user.email"] {
+        if !answer(self::command(root).args(["config", "--get", name]))?.0 {
+            by_ralph(command);
+        }
+    }
+    Ok(())
+}
+
+/// The files of a work tree that differ from `HEAD` or are new, without those that git and Ralph
+/// ignore. `command` is a git command for it; its further options are the caller's.
+pub(crate) fn uncommitted(command: &mut Command, option: Option<&str>) -> Result<Vec<Vec<u8>>> {
+    command.args(["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"]);
+    let listed = output(command.args(option))?;
+    // Two letters and a space precede each path.
+    let paths = listed.split(|byte| *byte == 0).filter_map(|record| record.get(3..));
+    let paths = paths.filter(|path| !progress::is_ours(&String::from_utf8_lossy(path)));
+    Ok(paths.map(<[u8]>::to_vec).collect())
+}
+
+/// Points a ref at a commit.
+pub(crate) fn set_ref(top: &Path, name: &str, commit: &str) -> Result<()> {
+    output(command(top).args(["update-ref", "--no-deref", name, commit]))
+        .map(drop)
+        .with_context(|| format!("could not write `{name}`"))
+}
+
+/// Removes a ref, if it is still at the expected commit.
+pub(crate) fn remove_ref(top: &Path, name: &str, expected: Option<&str>) -> Result<()> {
+    output(command(top).args(["update-ref", "--no-deref", "-d", name]).args(expected))
+        .map(drop)
+        .with_context(|| format!("could not remove `{name}`"))
 }
 
 /// The folder that the configuration names for the hooks of a repository, if it names one.
@@ -150,7 +205,7 @@ pub fn hooks_folder(root: &Path) -> Option<PathBuf> {
         "core.hooksPath",
     ]));
     let listed = asked.ok()?;
-    let mut values = listed.split(|byte| *byte == 0).filter(|value| !value.is_empty());
+    let mut values = zero_ended(&listed).collect::<Vec<_>>().into_iter();
     // The last one is ours, which keeps hooks from running.
     values.next_back()?;
     Some(root.join(OsStr::from_bytes(values.next_back()?)))

@@ -9,7 +9,7 @@ use crate::{git::scratch, process};
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process_group};
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
-use std::io::{Read, Seek, Write};
+use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -33,11 +33,7 @@ pub struct RunningStatusLine {
 pub fn ask(command: &str, input: &[u8]) -> Result<RunningStatusLine> {
     let until = Instant::now() + DEADLINE;
     // A file, not a pipe: a program that does not read its input must not block us.
-    let mut given = scratch::nameless_file()?;
-    given
-        .write_all(input)
-        .and_then(|()| given.rewind())
-        .context("could not pass on the client's JSON")?;
+    let given = scratch::input(input).context("could not pass on the client's JSON")?;
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", command]).stdin(given).stderr(Stdio::null());
     let ended = wait_any::stream(&[SIGTERM, SIGINT, SIGHUP])?;

@@ -14,13 +14,13 @@ pub use compare::{
     changed_since_start, commits, diff, diff_since, files_of, keep_start, present, restore, show,
 };
 
-use crate::{git, git::tree};
+use crate::git::{self, tree, worktrees};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
-use work::ScratchIndex;
+use work::{Filters, Objects, ScratchIndex};
 
 /// The prefix of all our refs.
 const REFS: &str = "refs/ralph/";
@@ -69,34 +69,26 @@ impl Checkpoint {
 /// The files of a repository, stored by git without a commit. Git deletes them after two weeks unless
 /// a checkpoint keeps them.
 #[derive(Debug)]
-pub struct TreeSnapshot {
-    work: ScratchIndex,
-    /// The checkpoints of all loops while the files were stored.
-    earlier: Vec<Checkpoint>,
-}
+pub struct TreeSnapshot(ScratchIndex);
 
 impl TreeSnapshot {
     /// Stores the files of the repository that holds `root`; `None` if there is no repository.
     pub fn of(root: &Path) -> Result<Option<TreeSnapshot>> {
         let Some(top) = tree::repository_root(root) else { return Ok(None) };
-        let gather = || ScratchIndex::gather(&top, work::Objects::Kept);
-        let (earlier, work) = work::beside(|| with_starts(&top, None), gather);
-        let snapshot = work.and_then(|work| Ok(TreeSnapshot { work, earlier: earlier? }));
-        snapshot.map(Some).context("could not keep a checkpoint")
+        let work = ScratchIndex::gather(&top, Objects::Kept, Filters::Run);
+        work.map(|work| Some(TreeSnapshot(work))).context("could not keep a checkpoint")
     }
 
     /// Keeps the files as a checkpoint of the loop, and removes old checkpoints. If nothing has changed
     /// since the loop's newest checkpoint, returns that one.
     pub fn keep(self, loop_id: &str, about: &str, now: Timestamp) -> Result<Checkpoint> {
-        keep(&self.work, self.earlier, loop_id, about, now).context("could not keep a checkpoint")
+        keep(&self.0, loop_id, about, now).context("could not keep a checkpoint")
     }
 }
 
 /// The commit that is checked out; `None` without a repository or before its first commit.
 pub fn head(root: &Path) -> Option<String> {
-    let top = tree::repository_root(root)?;
-    let mut command = git::command(&top);
-    git::line(command.args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])).ok()
+    worktrees::tip(&tree::repository_root(root)?, "HEAD").ok().flatten()
 }
 
 /// The tree of a commit.
@@ -107,16 +99,12 @@ pub fn tree_of(top: &Path, commit: &str) -> Result<String> {
     git::line(git::command(top).args(["rev-parse", &format!("{commit}^{{tree}}")]))
 }
 
-/// Commits the gathered tree and points the loop's next ref at it. `all` are the checkpoints of all loops.
-fn keep(
-    work: &ScratchIndex,
-    mut all: Vec<Checkpoint>,
-    loop_id: &str,
-    about: &str,
-    now: Timestamp,
-) -> Result<Checkpoint> {
+/// Commits the gathered tree and points the loop's next ref at it.
+fn keep(work: &ScratchIndex, loop_id: &str, about: &str, now: Timestamp) -> Result<Checkpoint> {
     check_loop_id(loop_id)?;
+    let about = about.trim();
     for attempt in 0..ATTEMPTS {
+        let mut all = with_starts(work.root(), None)?;
         let own = all.iter().filter(|one| one.loop_id() == loop_id && one.number > 0);
         let newest = own.max_by_key(|checkpoint| checkpoint.number);
         if let Some(newest) = newest.filter(|newest| newest.tree == work.tree()) {
@@ -126,21 +114,20 @@ fn keep(
         // was writing, and git never removes that lock.
         let number = newest.map_or(1, |newest| newest.number + 1) + attempt;
         let reference = format!("{REFS}{loop_id}/{number}");
-        let message = format!("Ralph checkpoint {number} of loop {loop_id}\n\n{}\n", about.trim());
+        let message = format!("Ralph checkpoint {number} of loop {loop_id}\n\n{about}\n");
         let commit = work.commit(work::Maker::Ralph, message.trim_end(), now)?;
         let mut update = git::command(work.root());
         update.args(["update-ref", "--no-deref", &reference, &commit, NONE]);
         if git::agreed(&mut update)? {
             let at = Timestamp::from_second(now.as_second()).unwrap_or(now);
-            let (tree, about) = (work.tree().to_owned(), about.trim().to_owned());
+            let (tree, about) = (work.tree().to_owned(), about.to_owned());
             let kept = Checkpoint { reference, number, commit, tree, at, about };
-            let all = all.into_iter().chain([kept.clone()]).collect();
+            all.push(kept.clone());
             // An old checkpoint does no harm.
             let _ = prune(work.root(), loop_id, all, CHECKPOINTS, LONGEST_KEPT, now);
             return Ok(kept);
         }
         // Another process took the number first, or died holding its lock.
-        all = with_starts(work.root(), None)?;
     }
     bail!("could not find a free number below `{REFS}{loop_id}/`")
 }
@@ -217,10 +204,7 @@ fn prune(
     let gone: Vec<Checkpoint> = own.into_iter().chain(others.into_iter().filter(is_old)).collect();
     for checkpoint in &gone {
         // With the expected value: a checkpoint that another process has replaced stays.
-        let mut command = git::command(top);
-        command.args(["update-ref", "--no-deref", "-d", &checkpoint.reference, &checkpoint.commit]);
-        git::output(&mut command)
-            .with_context(|| format!("could not remove `{}`", checkpoint.reference))?;
+        git::remove_ref(top, &checkpoint.reference, Some(&checkpoint.commit))?;
     }
     Ok(gone.len())
 }
@@ -244,14 +228,8 @@ pub fn forget_all(root: &Path) -> Result<()> {
 }
 
 /// Removes a ref of ours.
-///
-/// # Errors
-/// As for [`forget_all`].
 pub fn forget(top: &Path, name: &str) -> Result<()> {
-    let mut command = git::command(top);
-    git::output(command.args(["update-ref", "--no-deref", "-d", name]))
-        .with_context(|| format!("could not remove `{name}`"))
-        .map(drop)
+    git::remove_ref(top, name, None)
 }
 
 /// Checks that a loop id can be part of a ref's name.

@@ -13,7 +13,6 @@ use crate::store::{atomic, digest};
 use anyhow::{Context, Result, bail};
 use ralph_core::shell::quoted;
 use ralph_core::state::Bounds;
-use ralph_core::stop::progress;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -37,13 +36,10 @@ impl DirtyFiles {
     /// # Errors
     /// If git fails.
     pub fn look(top: &Path) -> Result<DirtyFiles> {
-        let mut command = git::command(top);
-        command.args(["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"]);
-        git::without_submodules(&mut command);
-        let listed = git::output(&mut command).context("could not list the changed files")?;
-        let records = listed.split(|byte| *byte == 0).filter_map(|record| record.get(3..));
-        let paths = records.filter(|path| !progress::is_ours(&String::from_utf8_lossy(path)));
-        Ok(DirtyFiles(paths.map(|path| (path.to_owned(), print(top, path))).collect()))
+        let option = git::is_within_bounds().then_some(git::NO_SUBMODULES);
+        let paths = git::uncommitted(&mut git::command(top), option);
+        let paths = paths.context("could not list the changed files")?.into_iter();
+        Ok(DirtyFiles(paths.map(|path| (path.clone(), print(top, &path))).collect()))
     }
 
     pub fn is_empty(&self) -> bool {

@@ -37,20 +37,19 @@ pub(crate) fn is_empty_and_read_only(path: &Path) -> bool {
 /// # Errors
 /// If git fails.
 pub(crate) fn added(root: &Path, command: &mut Command) -> Result<Vec<Vec<u8>>> {
-    let mut found = listed(command)?;
-    found.retain(|path| is_litter(root, path));
+    let listed = in_index(command)?;
+    let mut found: Vec<&[u8]> =
+        git::zero_ended(&listed).filter(|path| is_litter(root, path)).collect();
     if !found.is_empty() {
-        let tracked = listed(&mut git::command(root))?;
-        found.retain(|path| !tracked.contains(path));
+        let tracked = in_index(&mut git::command(root))?;
+        found.retain(|path| git::zero_ended(&tracked).all(|tracked| tracked != *path));
     }
-    Ok(found)
+    Ok(found.into_iter().map(<[u8]>::to_vec).collect())
 }
 
-/// The paths in an index that have the name of litter. Git takes several times longer to look for the names by itself.
-fn listed(command: &mut Command) -> Result<Vec<Vec<u8>>> {
-    let listed = git::output(command.args(["ls-files", "-z", "--cached"]))?;
-    let paths = listed.split(|byte| *byte == 0).filter(|path| sandbox::is_litter_name(path));
-    Ok(paths.map(<[u8]>::to_vec).collect())
+/// All paths in an index. Git takes several times longer to look for the names of litter by itself.
+fn in_index(command: &mut Command) -> Result<Vec<u8>> {
+    git::output(command.args(["ls-files", "-z", "--cached"]))
 }
 
 /// A folder in which a round's client works, with a note of the files that look like litter and were
@@ -168,12 +167,10 @@ fn git_dir(root: &Path) -> Option<PathBuf> {
 /// Drops the tracked files from a list; false if git cannot tell.
 fn leave_tracked(folder: &Path, found: &mut Vec<PathBuf>) -> bool {
     let Some(root) = tree::repository_root(folder) else { return true };
-    let mut asked = git::command(&root);
-    let Ok(listed) = git::output(asked.args(["ls-files", "-z", "--cached"])) else { return false };
-    let tracked: Vec<&[u8]> = listed.split(|byte| *byte == 0).collect();
+    let Ok(tracked) = in_index(&mut git::command(&root)) else { return false };
     found.retain(|path| {
         let below = path.strip_prefix(&root).map(|path| path.as_os_str().as_bytes());
-        !below.is_ok_and(|below| tracked.contains(&below))
+        !below.is_ok_and(|below| git::zero_ended(&tracked).any(|tracked| tracked == below))
     });
     true
 }

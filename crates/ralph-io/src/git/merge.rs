@@ -14,7 +14,6 @@
 mod tests;
 
 use crate::git::checkpoint::tree_of;
-use crate::git::checkpoint::work::by_person;
 use crate::git::tree_id::readable;
 use crate::git::{tree, worktrees};
 use crate::project::trusted_read;
@@ -46,6 +45,8 @@ pub struct MergeTarget {
     pub branch: String,
 }
 
+pub(crate) const BISECT: &str = "a bisect";
+
 /// Files in the git folder that show an unfinished operation, and the name of that operation.
 const IN_PROGRESS: [(&str, &str); 6] = [
     ("MERGE_HEAD", "a merge"),
@@ -53,7 +54,7 @@ const IN_PROGRESS: [(&str, &str); 6] = [
     ("rebase-apply", "a rebase"),
     ("CHERRY_PICK_HEAD", "a cherry-pick"),
     ("REVERT_HEAD", "a revert"),
-    ("BISECT_LOG", "a bisect"),
+    ("BISECT_LOG", BISECT),
 ];
 
 /// What git is in the middle of in this work tree, as `a merge`; `None` if nothing.
@@ -224,7 +225,7 @@ impl Bench {
         }
         self.clear()?;
         let mut command = git::command(&self.folder);
-        by_person(&self.top, &mut command)?;
+        git::by_user(&self.top, &mut command)?;
         own_drivers(&self.top, &mut command)?;
         command.args(["-c", "rerere.enabled=false", "-c", "i18n.commitEncoding=UTF-8", "merge"]);
         command.args(["--no-ff", "--no-edit", "--no-verify", "--no-gpg-sign", "--no-stat", "-q"]);
@@ -277,11 +278,8 @@ impl Bench {
     /// # Errors
     /// If git fails, or a link cannot be created.
     pub fn link(&mut self, is_needed: fn(&Path) -> bool) -> Result<()> {
-        let mut list = git::command(&self.top);
-        list.args(["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]);
-        let listed = git::output(&mut list).context("could not list what git ignores")?;
-        let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-        for name in names.take(MOST_LOOKED_AT) {
+        let listed = git::ignored(&self.top).context("could not list what git ignores")?;
+        for name in git::zero_ended(&listed).take(MOST_LOOKED_AT) {
             let name = Path::new(OsStr::from_bytes(name.strip_suffix(b"/").unwrap_or(name)));
             let link = self.folder.join(name);
             let has_place = link.parent().is_some_and(Path::is_dir);
@@ -323,23 +321,17 @@ fn own_drivers(top: &Path, command: &mut Command) -> Result<()> {
     let mut asked = git::command(top);
     let (_, listed) =
         git::answer(asked.args(["config", "-z", "--get-regexp", r"^merge\..*\.driver$"]))?;
-    let names =
-        listed.split(|byte| *byte == 0).filter_map(|entry| entry.split(|b| *b == b'\n').next());
-    let names: Vec<&[u8]> = names.filter(|name| !name.is_empty()).collect();
-    command.env("GIT_CONFIG_COUNT", names.len().to_string());
-    for (at, name) in names.into_iter().enumerate() {
-        command.env(format!("GIT_CONFIG_KEY_{at}"), OsStr::from_bytes(name));
-        command
-            .env(format!("GIT_CONFIG_VALUE_{at}"), "git merge-file -q --marker-size=%L %A %O %B");
-    }
+    let names = git::zero_ended(&listed).filter_map(|entry| entry.split(|b| *b == b'\n').next());
+    const OWN: &str = "git merge-file -q --marker-size=%L %A %O %B";
+    git::configure(command, names.map(|name| (OsStr::from_bytes(name), OWN)));
     Ok(())
 }
 
 /// The files with conflicts.
 fn unmerged(folder: &Path) -> Result<Vec<String>> {
     let listed = git::output(git::command(folder).args(["ls-files", "-u", "-z"]))?;
-    let lines = listed.split(|byte| *byte == 0).filter(|line| !line.is_empty());
-    let paths = lines.filter_map(|line| line.splitn(2, |byte| *byte == b'\t').nth(1));
+    let paths =
+        git::zero_ended(&listed).filter_map(|line| line.splitn(2, |byte| *byte == b'\t').nth(1));
     let mut files: Vec<String> = paths.map(readable).collect();
     files.dedup();
     Ok(files)
@@ -439,8 +431,9 @@ fn named(place: &MergeTarget, words: &str) -> Result<Vec<String>> {
         }
         let mut list = git::command(&place.top);
         let listed = git::output(list.args(["ls-files", "--others", "-z", "--", name]))?;
-        let below = listed.split(|byte| *byte == 0).filter(|file| !file.is_empty());
-        files.extend(below.map(|file| String::from_utf8_lossy(file).into_owned()));
+        files.extend(
+            git::zero_ended(&listed).map(|file| String::from_utf8_lossy(file).into_owned()),
+        );
     }
     Ok(files)
 }

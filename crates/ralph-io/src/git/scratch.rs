@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use std::fs::{File, Permissions};
-use std::io::{Read, Seek};
+use std::io::{Read, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -32,6 +32,15 @@ impl Scratch {
 /// A file without a name, for what a child prints while we do something else.
 pub(crate) fn nameless_file() -> Result<File> {
     tempfile::tempfile().context("could not make a temporary file")
+}
+
+/// Such a file with these bytes, for a child's standard input.
+pub(crate) fn input(bytes: &[u8]) -> Result<File> {
+    let mut file = nameless_file()?;
+    file.write_all(bytes)
+        .and_then(|()| file.rewind())
+        .context("could not write a temporary file")?;
+    Ok(file)
 }
 
 /// Reads what a child wrote to such a file, up to `most` bytes.

@@ -25,7 +25,7 @@ use ralph_core::tasks::shared::view::Commit;
 use ralph_core::tasks::shared::work::Append;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
-use std::io::{ErrorKind, Seek, Write};
+use std::io::ErrorKind;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -99,10 +99,9 @@ impl SharedRepository {
     /// # Errors
     /// If git or the disk fails.
     pub fn store(&self, append: &Append) -> Result<ObjectId> {
-        let mut message = tempfile::NamedTempFile::new_in(&self.folder)?;
-        message.write_all(append.message.as_bytes())?;
         let mut command = local(&self.folder);
-        command.arg("commit-tree").arg("-F").arg(message.path());
+        let message = scratch::input(append.message.as_bytes())?;
+        command.args(["commit-tree", "-F", "-"]).stdin(message);
         let beginning = match (&append.parent, &append.work) {
             (None, Some(_)) => Some(self.make_beginning()?),
             _ => None,
@@ -139,18 +138,17 @@ impl SharedRepository {
         if all.is_empty() {
             return Ok(());
         }
-        let mut orders = scratch::nameless_file()?;
+        let mut orders = String::new();
         for one in all {
-            let order = match one {
+            orders += &match one {
                 Keep::Pending(reference, id) => {
-                    format!("update {} {id}", kept_as(PENDING, reference)?)
+                    format!("update {} {id}\n", kept_as(PENDING, reference)?)
                 }
-                Keep::Own(reference, id) => format!("update {} {id}", kept_as(OWN, reference)?),
-                Keep::Forgotten(reference) => format!("delete {}", kept_as(PENDING, reference)?),
+                Keep::Own(reference, id) => format!("update {} {id}\n", kept_as(OWN, reference)?),
+                Keep::Forgotten(reference) => format!("delete {}\n", kept_as(PENDING, reference)?),
             };
-            writeln!(orders, "{order}")?;
         }
-        orders.rewind()?;
+        let orders = scratch::input(orders.as_bytes())?;
         let mut command = local(&self.folder);
         git::output(command.args(["update-ref", "--stdin"]).stdin(orders)).map(drop)
     }
@@ -189,10 +187,7 @@ fn in_repository(folder: &Path, start: &Path) -> Command {
     let mut command = git::command(start);
     command.env_remove("GIT_WORK_TREE").env("GIT_DIR", folder);
     // Records carry the name of their machine; a person's name and address stay here.
-    for who in ["AUTHOR", "COMMITTER"] {
-        command.env(format!("GIT_{who}_NAME"), "Ralph");
-        command.env(format!("GIT_{who}_EMAIL"), "ralph@localhost");
-    }
+    git::by_ralph(&mut command);
     for setting in
         ["log.showSignature=false", "i18n.logOutputEncoding=UTF-8", "i18n.commitEncoding=UTF-8"]
     {
@@ -337,14 +332,12 @@ impl Records {
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
-        let mut orders = scratch::nameless_file()?;
+        let mut orders = String::new();
         for (seen, tip) in wanted {
-            writeln!(orders, "{tip}")?;
-            if let Some(seen) = seen {
-                writeln!(orders, "^{seen}")?;
-            }
+            orders += &format!("{tip}\n");
+            orders.extend(seen.map(|seen| format!("^{seen}\n")));
         }
-        orders.rewind()?;
+        let orders = scratch::input(orders.as_bytes())?;
         let mut command = self.command_to_log();
         command.arg(format!("--max-count={MOST_RECORDS}")).arg("--stdin").stdin(orders);
         let read = commits(&git::output(&mut command)?)?;
@@ -442,8 +435,7 @@ fn is_beginning(id: &ObjectId) -> bool {
 
 /// The records that git has printed.
 fn commits(printed: &[u8]) -> Result<Vec<Commit>> {
-    let commits = printed.split(|byte| *byte == 0).filter(|one| !one.is_empty());
-    let commits = commits.map(|one| commit(&String::from_utf8_lossy(one)));
+    let commits = git::zero_ended(printed).map(|one| commit(&String::from_utf8_lossy(one)));
     commits.filter(|read| !read.as_ref().is_ok_and(|it| is_beginning(&it.id))).collect()
 }
 

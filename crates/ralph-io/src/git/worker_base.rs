@@ -7,10 +7,10 @@
 //! asks `origin` for `main`, and takes what is checked out if that fails. It ignores other remotes.
 //! We do not fetch, so commits that only a fetch would show are unknown here.
 
+use crate::client::client_settings::ClientSettings;
 use crate::git::tree_id::readable;
-use crate::{client::client_settings::ClientSettings, git, git::repository};
+use crate::git::{self, repository, worktrees};
 use anyhow::{Context, Result};
-use ralph_core::stop::progress;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -88,8 +88,7 @@ fn top(project: &Path) -> Option<PathBuf> {
 }
 
 fn gather(top: &Path, from_head: bool) -> Result<Result<Base, NoBase>> {
-    let mut head = git::command(top);
-    if !git::agreed(head.args(["rev-parse", "--quiet", "--verify", "HEAD^{commit}"]))? {
+    if worktrees::tip(top, "HEAD")?.is_none() {
         return Ok(Err(NoBase::NoCommit));
     }
     let behind = if from_head { None } else { behind(top)? };
@@ -99,13 +98,8 @@ fn gather(top: &Path, from_head: bool) -> Result<Result<Base, NoBase>> {
 fn uncommitted(top: &Path) -> Result<Vec<String>> {
     let mut command = git::command(top);
     git::without_filters(&mut command, top);
-    command.args(["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"]);
-    // Changes inside a submodule belong to no worktree of the outer repository.
-    let printed = git::output(command.arg("--ignore-submodules=dirty"))?;
-    // Two letters and a space precede each path.
-    let paths = printed.split(|byte| *byte == 0).filter_map(|record| record.get(3..));
-    let theirs = paths.filter(|path| !progress::is_ours(&String::from_utf8_lossy(path)));
-    let mut paths: Vec<String> = theirs.map(readable).collect();
+    let paths = git::uncommitted(&mut command, Some(git::NO_SUBMODULES))?;
+    let mut paths: Vec<String> = paths.iter().map(|path| readable(path)).collect();
     paths.sort_unstable();
     Ok(paths)
 }

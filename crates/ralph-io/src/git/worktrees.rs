@@ -9,7 +9,8 @@ pub mod make;
 
 pub use left::left;
 
-use crate::git::checkpoint::work::{Maker, Objects, ScratchIndex};
+use crate::git::checkpoint::tree_of;
+use crate::git::checkpoint::work::{Filters, Maker, Objects, ScratchIndex};
 use crate::git::tree_id::readable;
 use crate::{git, git::tree, project};
 use anyhow::{Context, Result};
@@ -153,7 +154,7 @@ fn of_worktree(folder: &Path, branch: &str, message: &str, now: Timestamp) -> Re
     if !git::output(git::command(folder).args(["ls-files", "-u", "-z"]))?.is_empty() {
         return Ok(WorkerWork::Not("its worktree is in the middle of a merge".to_owned()));
     }
-    let work = ScratchIndex::gather(folder, Objects::Kept)?;
+    let work = ScratchIndex::gather(folder, Objects::Kept, Filters::Run)?;
     if !work.is_whole() {
         return Ok(WorkerWork::Not("some of its files could not be read".to_owned()));
     }
@@ -163,10 +164,10 @@ fn of_worktree(folder: &Path, branch: &str, message: &str, now: Timestamp) -> Re
              to it and none of its files"
         )));
     }
-    let tree = git::line(git::command(folder).args(["rev-parse", &format!("{head}^{{tree}}")]))?;
+    let tree = tree_of(folder, &head)?;
     let commit = match work.tree() == tree {
         true => head.clone(),
-        false => work.commit(Maker::Person, message, now)?,
+        false => work.commit(Maker::User, message, now)?,
     };
     Ok(WorkerWork::Commit { tip: head, commit })
 }
@@ -262,10 +263,7 @@ pub fn put_away(top: &Path, folder: &Path, is_listed: bool) -> Result<()> {
 /// # Errors
 /// If it is at another commit, or git fails.
 pub fn delete_branch(top: &Path, branch: &str, expected: &str) -> Result<()> {
-    let mut command = git::command(top);
-    git::output(command.args(["update-ref", "--no-deref", "-d", &heads(branch), expected]))
-        .map(drop)
-        .with_context(|| format!("could not delete the branch `{branch}`"))
+    git::remove_ref(top, &heads(branch), Some(expected))
 }
 
 /// Points a ref of ours at a commit, so that git keeps the commit.
@@ -273,8 +271,5 @@ pub fn delete_branch(top: &Path, branch: &str, expected: &str) -> Result<()> {
 /// # Errors
 /// If git fails.
 pub fn keep(top: &Path, reference: &str, commit: &str) -> Result<()> {
-    let mut command = git::command(top);
-    git::output(command.args(["update-ref", "--no-deref", reference, commit]))
-        .map(drop)
-        .with_context(|| format!("could not write `{reference}`"))
+    git::set_ref(top, reference, commit)
 }

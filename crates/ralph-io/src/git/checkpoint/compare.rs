@@ -6,8 +6,9 @@
 //! rest; it never writes through a link, and it does all or nothing.
 
 use super::work::{Filters, Maker, NOT_OURS, Objects, ScratchIndex};
-use super::{Checkpoint, NONE, REFS, START, check_loop_id, comparing, keep, list};
+use super::{Checkpoint, NONE, REFS, START, check_loop_id, comparing, keep};
 use crate::git;
+use crate::git::scratch;
 use crate::git::tree;
 use crate::git::tree_id::readable;
 use crate::process::clock;
@@ -15,7 +16,6 @@ use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -23,33 +23,20 @@ use walkdir::{DirEntry, WalkDir};
 
 /// The diff from the checkpoint to the present working tree, as git prints it.
 pub fn diff(root: &Path, from: &Checkpoint) -> Result<Vec<u8>> {
-    let work = now(root)?;
-    let mut command = work.command();
-    comparing(&mut command, "diff");
-    git::output(command.args(["--patch", "--cached", &from.commit, "--"]).args(NOT_OURS))
-        .with_context(|| compared(from))
+    differences(&now(root)?, &["--patch"], &from.commit, &NOT_OURS).with_context(|| compared(from))
 }
 
 /// The diff of these paths from a tree to the present working tree, as git prints it.
 pub fn diff_since(root: &Path, tree: &str, paths: &[String]) -> Result<Vec<u8>> {
-    let work = now(root)?;
-    let mut command = work.command();
-    comparing(&mut command, "diff");
-    command.args(["--patch", "--cached", tree, "--"]);
-    command.args(paths.iter().map(|path| format!(":(top,literal){path}")));
-    git::output(&mut command).context("could not compare with the start of the loop")
+    let paths: Vec<String> = paths.iter().map(|path| format!(":(top,literal){path}")).collect();
+    differences(&now(root)?, &["--patch"], tree, &paths).context(NOT_COMPARED)
 }
 
 /// The files that were added, removed or changed since the checkpoint, sorted and printable.
 pub fn changed(root: &Path, from: &Checkpoint) -> Result<Vec<String>> {
-    let work = now(root)?;
-    let mut command = work.command();
-    comparing(&mut command, "diff-index");
-    command.args(["--cached", "--name-only", "--no-renames", "-r", "-z", &from.commit, "--"]);
-    let printed = git::output(&mut command).with_context(|| compared(from))?;
-    let paths = printed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-    let paths = paths.filter(|path| !is_ours(path));
-    Ok(paths.map(readable).collect())
+    let options = ["--name-only", "--no-renames", "-z"];
+    let printed = differences(&now(root)?, &options, &from.commit, &NOT_OURS);
+    Ok(git::zero_ended(&printed.with_context(|| compared(from))?).map(readable).collect())
 }
 
 /// A changed file: its path, and its added and removed lines, unless it is binary.
@@ -58,24 +45,28 @@ pub type ChangedFile = (String, Option<(u64, u64)>);
 /// The files that differ between a tree and a checkpoint's commit, or the present working tree.
 pub fn changed_files(root: &Path, tree: &str, to: Option<&str>) -> Result<Vec<ChangedFile>> {
     let top = top(root)?;
-    let look = ["--numstat", "-z", "--no-renames"];
+    let options = ["--numstat", "-z", "--no-renames"];
     let printed = match to {
         Some(commit) => {
             let mut command = git::command(&top);
             comparing(&mut command, "diff");
-            git::output(command.args(look).args([tree, commit, "--"]).args(NOT_OURS))
+            git::output(command.args(options).args([tree, commit, "--"]).args(NOT_OURS))
         }
-        None => {
-            let work = ScratchIndex::gather_with(&top, Objects::Dropped, Filters::Off)
-                .context("could not read the work tree")?;
-            let mut command = work.command();
-            comparing(&mut command, "diff");
-            git::output(command.args(look).args(["--cached", tree, "--"]).args(NOT_OURS))
-        }
+        None => differences(&now_unfiltered(&top)?, &options, tree, &NOT_OURS),
     };
-    let printed = printed.context("could not compare with the start of the loop")?;
-    let rows = printed.split(|byte| *byte == 0).filter(|row| !row.is_empty());
-    Ok(rows.filter_map(changed_file).collect())
+    Ok(git::zero_ended(&printed.context(NOT_COMPARED)?).filter_map(changed_file).collect())
+}
+
+/// What `git diff` prints about the way from a tree or commit to the gathered files.
+fn differences(
+    work: &ScratchIndex,
+    options: &[&str],
+    from: &str,
+    paths: &[impl AsRef<OsStr>],
+) -> Result<Vec<u8>> {
+    let mut command = work.command();
+    comparing(&mut command, "diff");
+    git::output(command.args(options).args(["--cached", from, "--"]).args(paths))
 }
 
 /// A row of `git diff --numstat -z`: `12\t4\tpath`, with dashes for a binary file.
@@ -97,13 +88,11 @@ pub fn commits(root: &Path, from: &str, to: &str) -> Result<Vec<(String, String)
         command.arg(format!("{from}..{to}"));
     }
     let printed = git::output(command.arg("--")).context("could not list the commits")?;
-    let rows = printed.split(|byte| *byte == 0).map(String::from_utf8_lossy);
-    Ok(rows
-        .filter_map(|row| {
-            let (id, subject) = row.split_once('\t')?;
-            Some((id.to_owned(), subject.to_owned()))
-        })
-        .collect())
+    let rows = git::zero_ended(&printed).map(String::from_utf8_lossy);
+    let fields = |row: std::borrow::Cow<'_, str>| {
+        row.split_once('\t').map(|(id, subject)| (id.to_owned(), subject.to_owned()))
+    };
+    Ok(rows.filter_map(fields).collect())
 }
 
 /// The checkpoint's description and its changes to the commit that it is based on.
@@ -117,7 +106,7 @@ pub fn show(root: &Path, checkpoint: &Checkpoint) -> Result<String> {
     Ok(String::from_utf8_lossy(&printed).into_owned())
 }
 
-fn top(root: &Path) -> Result<std::path::PathBuf> {
+fn top(root: &Path) -> Result<PathBuf> {
     tree::repository_root(root)
         .with_context(|| format!("`{}` is not in a repository", root.display()))
 }
@@ -127,12 +116,20 @@ fn is_ours(path: &[u8]) -> bool {
 }
 
 fn now(root: &Path) -> Result<ScratchIndex> {
-    ScratchIndex::gather(&top(root)?, Objects::Dropped).context("could not read the work tree")
+    ScratchIndex::gather(&top(root)?, Objects::Dropped, Filters::Run)
+        .context("could not read the work tree")
+}
+
+fn now_unfiltered(top: &Path) -> Result<ScratchIndex> {
+    ScratchIndex::gather(top, Objects::Dropped, Filters::Off)
+        .context("could not read the work tree")
 }
 
 fn compared(from: &Checkpoint) -> String {
     format!("could not compare with checkpoint {}", from.number)
 }
+
+const NOT_COMPARED: &str = "could not compare with the start of the loop";
 
 /// The most bytes of changed files that are read, in both forms together.
 const MOST_BYTES: u64 = 256 << 20;
@@ -146,12 +143,9 @@ const MOST_BYTES: u64 = 256 << 20;
 pub fn keep_start(root: &Path, loop_id: &str, now: Timestamp) -> Result<Option<String>> {
     check_loop_id(loop_id)?;
     let Some(top) = tree::repository_root(root) else { return Ok(None) };
-    let work = ScratchIndex::gather_with(&top, Objects::Kept, Filters::Off)?;
+    let work = ScratchIndex::gather(&top, Objects::Kept, Filters::Off)?;
     let commit = work.commit(Maker::Ralph, &format!("Start of Ralph loop {loop_id}"), now)?;
-    let mut update = git::command(&top);
-    let name = format!("{REFS}{loop_id}/{START}");
-    git::output(update.args(["update-ref", "--no-deref", &name, &commit]))
-        .with_context(|| format!("could not write `{name}`"))?;
+    git::set_ref(&top, &format!("{REFS}{loop_id}/{START}"), &commit)?;
     Ok(Some(work.tree().to_owned()))
 }
 
@@ -189,16 +183,12 @@ pub struct ChangedSince {
 /// # Errors
 /// If git fails or leaves out a file, the tree is gone, a file cannot be read, or the files are too large.
 pub fn changed_since_start(top: &Path, start: &str) -> Result<Vec<ChangedSince>> {
-    let work = ScratchIndex::gather_with(top, Objects::Dropped, Filters::Off)
-        .context("could not read the work tree")?;
+    let work = now_unfiltered(top)?;
     if let Some(path) = work.left_out()? {
         bail!("git could not add `{}`", path.display());
     }
-    let mut command = work.command();
-    comparing(&mut command, "diff");
-    command.args(["--raw", "-z", "--no-renames", "--abbrev=64", "--cached", start, "--"]);
-    let printed = git::output(command.args(NOT_OURS));
-    let printed = printed.context("could not compare with the start of the loop")?;
+    let options = ["--raw", "-z", "--no-renames", "--abbrev=64"];
+    let printed = differences(&work, &options, start, &NOT_OURS).context(NOT_COMPARED)?;
     // `:100644 100755 <object> <object> M`, then the path.
     let mut fields = printed.split(|byte| *byte == 0);
     let mut rows = Vec::new();
@@ -259,8 +249,7 @@ pub fn files_of(top: &Path, tree: &str) -> Result<BTreeSet<String>> {
     let mut command = git::command(top);
     let listed = git::output(command.args(["ls-tree", "-r", "-z", "--name-only", tree]));
     let listed = listed.context("could not list the files of the start")?;
-    let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-    Ok(paths.filter_map(|path| String::from_utf8(path.to_vec()).ok()).collect())
+    Ok(git::zero_ended(&listed).filter_map(|path| String::from_utf8(path.to_vec()).ok()).collect())
 }
 
 /// A file as it is on the disk: git's own form may lack what a filter adds.
@@ -305,12 +294,9 @@ fn contents(work: &ScratchIndex, objects: &[&str]) -> Result<Vec<Vec<u8>>> {
     if objects.is_empty() {
         return Ok(Vec::new());
     }
-    let mut list = Vec::new();
-    for object in objects {
-        writeln!(list, "{object}").context("could not list the objects")?;
-    }
+    let list = scratch::input(objects.join("\n").as_bytes())?;
     let mut command = work.command();
-    command.args(["cat-file", "--batch"]).stdin(work.input("wanted", &list)?);
+    command.args(["cat-file", "--batch"]).stdin(list);
     let printed = git::output(&mut command).context("could not read the files of the start")?;
     let mut rest = printed.as_slice();
     let mut found = Vec::with_capacity(objects.len());
@@ -358,12 +344,12 @@ struct RestoreChange<'a> {
 /// index and all branches stay as they are.
 pub fn restore(root: &Path, checkpoint: &Checkpoint) -> Result<Restored> {
     let number = checkpoint.number;
-    let work = ScratchIndex::gather(&top(root)?, Objects::Kept)
+    let work = ScratchIndex::gather(&top(root)?, Objects::Kept, Filters::Run)
         .context("could not save the present state; nothing was restored")?;
     let about = format!("before restoring {number}");
-    let before = keep(&work, list(work.root(), None)?, checkpoint.loop_id(), &about, clock::now())
+    let before = keep(&work, checkpoint.loop_id(), &about, clock::now())
         .context("could not save the present state; nothing was restored")?;
-    let listed = differences(&work, checkpoint)?;
+    let listed = ways_back(&work, checkpoint)?;
     let changes: Vec<RestoreChange<'_>> = parse(&listed);
     let held: BTreeSet<&[u8]> =
         changes.iter().filter(|change| change.is_now).map(|change| change.path).collect();
@@ -384,7 +370,7 @@ fn paths(changes: &[&RestoreChange<'_>]) -> Vec<String> {
     changes.iter().map(|change| readable(change.path)).collect()
 }
 
-fn differences(work: &ScratchIndex, checkpoint: &Checkpoint) -> Result<Vec<u8>> {
+fn ways_back(work: &ScratchIndex, checkpoint: &Checkpoint) -> Result<Vec<u8>> {
     let mut command = work.command();
     comparing(&mut command, "diff-tree");
     command.args(["-r", "-z", "--raw", "--no-renames", "--no-abbrev", work.tree()]);
@@ -463,7 +449,7 @@ fn carry_out(work: &ScratchIndex, changes: &[&RestoreChange<'_>]) -> Result<()> 
     }
     let mut update = git();
     update.args(["update-index", "-z", "--index-info"]);
-    git::output(update.stdin(work.input("changes", &lines)?))?;
+    git::output(update.stdin(scratch::input(&lines)?))?;
     let wanted = git::line(git().args(["write-tree", "--missing-ok"]))?;
     // Without the sparse patterns, which would remove files outside of them.
     let mut merge = work.command();

@@ -1,19 +1,15 @@
 //! The present working tree in an index of our own.
 
-use crate::git;
-use crate::git::litter;
-use crate::git::repository;
-use crate::git::scratch::Scratch;
+use crate::git::scratch::{self, Scratch};
+use crate::git::{self, litter, repository, worktrees};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::OpenOptionsExt;
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
 
 /// The pathspecs that make git skip our own folders; `progress::is_ours` decides the same for a
 /// path.
@@ -62,21 +58,12 @@ pub(crate) struct ScratchIndex {
 pub(crate) enum Maker {
     Ralph,
     /// The user, as configured in git; Ralph where nothing is configured.
-    Person,
+    User,
 }
 
 impl ScratchIndex {
     /// Adds everything to the index that a commit of all work would contain.
-    pub(crate) fn gather(root: &Path, objects: Objects) -> Result<ScratchIndex> {
-        ScratchIndex::gather_with(root, objects, Filters::Run)
-    }
-
-    /// As [`ScratchIndex::gather`], with or without the repository's filters.
-    pub(crate) fn gather_with(
-        root: &Path,
-        objects: Objects,
-        filters: Filters,
-    ) -> Result<ScratchIndex> {
+    pub(crate) fn gather(root: &Path, objects: Objects, filters: Filters) -> Result<ScratchIndex> {
         // git would run the filters that the other repository configures.
         if repository::is_redirected(root) {
             let file = root.join(".git/commondir");
@@ -84,17 +71,11 @@ impl ScratchIndex {
         }
         let mut work = ScratchIndex::copy(root, objects, filters)?;
         work.is_whole = work.add_all()?;
-        let (tree, litter) = beside(|| work.write_tree(), || work.litter());
-        let litter = litter?;
-        work.tree = match litter.is_empty() {
-            true => tree?,
-            false => work.remove(litter).and_then(|()| work.write_tree())?,
-        };
+        // The files in the index that a killed client left in the working tree.
+        let litter = litter::added(&work.root, &mut work.command())?;
+        work.update_index(&["--force-remove"], &litter)?;
+        work.tree = git::line(work.command().args(["write-tree", "--missing-ok"]))?;
         Ok(work)
-    }
-
-    fn write_tree(&self) -> Result<String> {
-        git::line(self.command().args(["write-tree", "--missing-ok"]))
     }
 
     /// Copies the user's index, and clears the bits that tell git not to check a file.
@@ -143,7 +124,7 @@ impl ScratchIndex {
         command.args(["ls-files", "-z", "--others", "--modified", "--exclude-standard", "--"]);
         let listed = git::output(command.args(NOT_OURS))?;
         let mut paths =
-            listed.split(|byte| *byte == 0).map(|path| self.root.join(OsStr::from_bytes(path)));
+            git::zero_ended(&listed).map(|path| self.root.join(OsStr::from_bytes(path)));
         let is_readable = |path: &PathBuf| {
             path.symlink_metadata().is_ok_and(|about| about.is_file()) && File::open(path).is_ok()
         };
@@ -167,19 +148,20 @@ impl ScratchIndex {
         command
     }
 
-    /// Writes bytes to a file that git can read as its standard input.
-    pub(crate) fn input(&self, name: &str, bytes: &[u8]) -> Result<File> {
-        let path = self.scratch.path(name);
-        std::fs::write(&path, bytes)
-            .and_then(|()| File::open(&path))
-            .with_context(|| format!("could not write `{}`", path.display()))
+    /// Changes the entries of these paths.
+    fn update_index(&self, options: &[&str], paths: &[Vec<u8>]) -> Result<()> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let paths: Vec<u8> = paths.iter().flat_map(|path| [path, &b"\0"[..]].concat()).collect();
+        let mut command = self.command();
+        command.arg("update-index").args(options).args(["-z", "--stdin"]);
+        git::output(command.stdin(scratch::input(&paths)?)).map(drop)
     }
 
     /// Commits the tree on top of `HEAD`, if there is one, and returns the commit's id.
     pub(crate) fn commit(&self, maker: Maker, message: &str, now: Timestamp) -> Result<String> {
-        let mut asked = self.command();
-        let (is_born, head) =
-            git::answer(asked.args(["rev-parse", "-q", "--verify", "HEAD^{commit}"]))?;
+        let head = worktrees::tip(&self.root, "HEAD")?;
         let mut command = self.command();
         command.args([
             "-c",
@@ -189,18 +171,18 @@ impl ScratchIndex {
             "-F",
             "-",
         ]);
-        if is_born {
-            command.arg("-p").arg(String::from_utf8_lossy(&head).trim());
+        if let Some(head) = head {
+            command.args(["-p", &head]);
         }
         match maker {
-            Maker::Ralph => by_ralph(&mut command),
-            Maker::Person => by_person(&self.root, &mut command)?,
+            Maker::Ralph => git::by_ralph(&mut command),
+            Maker::User => git::by_user(&self.root, &mut command)?,
         }
         for who in ["AUTHOR", "COMMITTER"] {
             command.env(format!("GIT_{who}_DATE"), format!("@{} +0000", now.as_second()));
         }
         let message = message.replace('\0', " ");
-        git::line(command.arg(&self.tree).stdin(self.input("message", message.as_bytes())?))
+        git::line(command.arg(&self.tree).stdin(scratch::input(message.as_bytes())?))
     }
 
     /// Clears the bits that tell git not to check a file: a hidden edit is work, too. Files that a
@@ -210,7 +192,7 @@ impl ScratchIndex {
         let listed = git::output(self.command().args(["ls-files", "-v", "--stage", "-z"]))?;
         let (mut assumed, mut skipped) = (Vec::new(), Vec::new());
         // For example `H 100644 <object> 0<tab>path`.
-        for line in listed.split(|byte| *byte == 0).filter(|line| line.len() > 2) {
+        for line in git::zero_ended(&listed).filter(|line| line.len() > 2) {
             let Some(tab) = line.iter().position(|byte| *byte == b'\t') else { continue };
             let (letter, path) = (line[0], &line[tab + 1..]);
             if line[2..].starts_with(b"160000 ") {
@@ -219,21 +201,14 @@ impl ScratchIndex {
             let is_skipped = letter.eq_ignore_ascii_case(&b'S');
             let is_there = || self.root.join(OsStr::from_bytes(path)).symlink_metadata().is_ok();
             if is_skipped && is_there() {
-                skipped.extend([path, b"\0"].concat());
+                skipped.push(path.to_owned());
             }
             if letter.is_ascii_lowercase() {
-                assumed.extend([path, b"\0"].concat());
+                assumed.push(path.to_owned());
             }
         }
-        for (option, paths) in [("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped)]
-        {
-            if !paths.is_empty() {
-                let mut command = self.command();
-                command.args(["update-index", option, "-z", "--stdin"]);
-                git::output(command.stdin(self.input("paths", &paths)?))?;
-            }
-        }
-        Ok(())
+        self.update_index(&["--no-assume-unchanged"], &assumed)?;
+        self.update_index(&["--no-skip-worktree"], &skipped)
     }
 
     /// Adds all files. Exit code 1 means that some files could not be read; the others are in, and
@@ -247,64 +222,11 @@ impl ScratchIndex {
             command.arg(OsStr::from_bytes(&[b":(exclude,literal)", &path[..]].concat()));
         }
         let added = git::answer(&mut command)?;
-        self.add_submodules()?;
+        // `git add` would look for changes inside of submodules, and so run the filters that their
+        // own configuration names, which the model may have written.
+        self.update_index(&["--add", "--remove", "--replace"], &self.submodules)?;
         Ok(added.0)
     }
-
-    /// Adds the commits of submodules. `git add` would look for changes inside of them, and so run
-    /// the filters that their own configuration names, which the model may have written.
-    fn add_submodules(&self) -> Result<()> {
-        if self.submodules.is_empty() {
-            return Ok(());
-        }
-        let mut command = self.command();
-        command.args(["update-index", "--add", "--remove", "--replace", "-z", "--stdin"]);
-        let paths: Vec<u8> =
-            self.submodules.iter().flat_map(|path| [&path[..], b"\0"].concat()).collect();
-        git::output(command.stdin(self.input("submodules", &paths)?)).map(drop)
-    }
-
-    /// The files in the index that a killed client left in the working tree.
-    fn litter(&self) -> Result<Vec<Vec<u8>>> {
-        litter::added(&self.root, &mut self.command())
-    }
-
-    fn remove(&self, paths: Vec<Vec<u8>>) -> Result<()> {
-        let mut command = self.command();
-        command.args(["update-index", "--force-remove", "-z", "--stdin"]);
-        let paths: Vec<u8> = paths.into_iter().flat_map(|path| [path, vec![0]].concat()).collect();
-        git::output(command.stdin(self.input("removed", &paths)?)).map(drop)
-    }
-}
-
-/// Runs both at the same time. The start of a git takes longer than its work in a small repository.
-pub(super) fn beside<A: Send, B>(
-    one: impl FnOnce() -> A + Send,
-    other: impl FnOnce() -> B,
-) -> (A, B) {
-    thread::scope(|scope| {
-        let one = scope.spawn(one);
-        let other = other();
-        (one.join().unwrap_or_else(|panic| resume_unwind(panic)), other)
-    })
-}
-
-/// Makes Ralph the author and committer.
-fn by_ralph(command: &mut Command) {
-    for who in ["AUTHOR", "COMMITTER"] {
-        command.env(format!("GIT_{who}_NAME"), "Ralph");
-        command.env(format!("GIT_{who}_EMAIL"), "ralph@localhost");
-    }
-}
-
-/// Lets git name the user if configured to; otherwise makes Ralph the author and committer.
-pub(crate) fn by_person(root: &Path, command: &mut Command) -> Result<()> {
-    for name in ["user.name", "user.email"] {
-        if !git::answer(git::command(root).args(["config", "--get", name]))?.0 {
-            by_ralph(command);
-        }
-    }
-    Ok(())
 }
 
 /// Copies an index with its modification time. Git takes an entry as unchanged if its file's time

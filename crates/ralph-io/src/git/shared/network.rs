@@ -108,11 +108,7 @@ impl Network {
             }
         }
         command.env("GIT_SSH_COMMAND", &self.ssh);
-        command.env("GIT_CONFIG_COUNT", self.access.len().to_string());
-        for (count, (key, value)) in self.access.iter().enumerate() {
-            command.env(format!("GIT_CONFIG_KEY_{count}"), key);
-            command.env(format!("GIT_CONFIG_VALUE_{count}"), value);
-        }
+        git::configure(&mut command, self.access.iter().map(|(key, value)| (key, value)));
         command
     }
 }

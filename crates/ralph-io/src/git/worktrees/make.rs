@@ -5,7 +5,7 @@
 //! and the main working tree does not change.
 
 use crate::git::worker_base::NoBase;
-use crate::git::{branch, command, line, output, without_submodules};
+use crate::git::{branch, command, output, without_submodules, worktrees};
 use crate::{git::tree, project::user_files, store::atomic};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
@@ -36,13 +36,8 @@ pub fn base(root: &Path) -> Result<Result<Base, NoBase>> {
     let root = fs::canonicalize(root)
         .with_context(|| format!("could not find the folder `{}`", root.display()))?;
     let Some(top) = tree::repository_root(&root) else { return Ok(Err(NoBase::NoRepository)) };
-    // Checked first: a repository that git refuses to open must not be reported as one without a
-    // commit.
-    line(command(&top).args(["rev-parse", "--git-dir"]))
-        .context("could not read the repository")?;
-    let mut head = command(&top);
-    head.args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
-    let Ok(commit) = line(&mut head) else { return Ok(Err(NoBase::NoCommit)) };
+    let head = worktrees::tip(&top, "HEAD").context("could not read the repository")?;
+    let Some(commit) = head else { return Ok(Err(NoBase::NoCommit)) };
     let below = root.strip_prefix(&top).unwrap_or(Path::new("")).to_owned();
     Ok(Ok(Base { top, below, commit }))
 }

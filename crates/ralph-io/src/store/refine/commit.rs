@@ -3,23 +3,12 @@
 //! The commit is built from the round's text in an index of our own. So it contains nothing else
 //! that is staged, and nothing that someone writes into the file at the same moment.
 
-use crate::git::checkpoint::work::by_person;
-use crate::git::scratch::Scratch;
-use crate::{git, git::repository, project::user_files};
+use crate::git::scratch::{self, Scratch};
+use crate::git::{self, merge, repository, worktrees};
+use crate::project::user_files;
 use anyhow::{Context, Result, bail};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// Unfinished operations that our commit would become part of, recognised by files in the git
-/// folder.
-const UNDER_WAY: [(&str, &str); 5] = [
-    ("MERGE_HEAD", "a merge"),
-    ("rebase-merge", "a rebase"),
-    ("rebase-apply", "a rebase"),
-    ("CHERRY_PICK_HEAD", "a cherry-pick"),
-    ("REVERT_HEAD", "a revert"),
-];
 
 /// How many characters of a commit id are shown.
 const SHORT: usize = 7;
@@ -55,9 +44,9 @@ impl Commits {
     /// If git cannot tell.
     pub fn obstacle(&self, before: &str) -> Result<Option<String>> {
         const FIRST: &str = "commit or undo that first, or omit --commit";
-        let folder = git::line(self.git().args(["rev-parse", "--absolute-git-dir"]))?;
-        let folder = Path::new(&folder);
-        if let Some((_, what)) = UNDER_WAY.iter().find(|(name, _)| folder.join(name).exists()) {
+        // A commit during a bisect is as good as any other.
+        let in_progress = merge::in_progress(&self.top)?;
+        if let Some(what) = in_progress.filter(|what| *what != merge::BISECT) {
             return Ok(Some(format!("{what} is under way; finish it first, or omit --commit")));
         }
         if self.branch()?.is_none() {
@@ -100,8 +89,9 @@ impl Commits {
         let tree = git::line(own().args(["write-tree", "--missing-ok"]))?;
         let mut make = self.git();
         make.args(["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "--no-gpg-sign", "-F", "-"]);
-        by_person(&self.top, &mut make)?;
-        make.args(["-p", &head, &tree]).stdin(input(&scratch, message)?);
+        git::by_user(&self.top, &mut make)?;
+        make.args(["-p", &head, &tree])
+            .stdin(scratch::input(message.replace('\0', " ").as_bytes())?);
         let commit = git::line(&mut make)?;
         // The index first: if only the branch moved, the old text would be staged as a change.
         let stage = |blob: &str| {
@@ -134,12 +124,7 @@ impl Commits {
 
     /// Mode and blob of the plan in a commit.
     fn committed(&self, commit: &str) -> Result<Option<(String, String)>> {
-        if !git::agreed(self.git().args([
-            "rev-parse",
-            "-q",
-            "--verify",
-            &format!("{commit}^{{commit}}"),
-        ]))? {
+        if worktrees::tip(&self.top, commit)?.is_none() {
             return Ok(None);
         }
         let line =
@@ -164,25 +149,17 @@ impl Commits {
 
     /// The id of a text as git would store it at this path.
     fn blob(&self, text: &str, keep: bool) -> Result<String> {
-        let scratch = Scratch::new()?;
         let mut command = self.git();
         command.args(["hash-object", "--stdin", "--path", &self.path]);
         if keep {
             command.arg("-w");
         }
-        git::line(command.stdin(input(&scratch, text)?))
+        git::line(command.stdin(scratch::input(text.as_bytes())?))
     }
 
     fn entry(&self, mode: &str, blob: &str) -> String {
         format!("{mode},{blob},{}", self.path)
     }
-}
-
-fn input(scratch: &Scratch, text: &str) -> Result<File> {
-    let path = scratch.path("input");
-    std::fs::write(&path, text.replace('\0', " "))
-        .and_then(|()| File::open(&path))
-        .with_context(|| format!("could not write `{}`", path.display()))
 }
 
 #[cfg(test)]
