@@ -88,9 +88,6 @@ pub fn session_call() -> Option<String> {
 
 /// Adds lines of shell that the client runs ahead of each command of this session, unless they are
 /// there. Only a SessionStart hook has the file for them.
-///
-/// # Errors
-/// If the file cannot be written.
 pub fn run_ahead_of_commands(lines: &str) -> std::io::Result<()> {
     let Some(file) = variable("CLAUDE_ENV_FILE") else { return Ok(()) };
     if std::fs::read_to_string(&file).is_ok_and(|text| text.contains(lines)) {
@@ -101,9 +98,6 @@ pub fn run_ahead_of_commands(lines: &str) -> std::io::Result<()> {
 
 /// As [`run_ahead_of_commands`], ahead of everything else in the file; lines of which `is_former` is true
 /// are removed.
-///
-/// # Errors
-/// If the file cannot be written.
 pub fn run_first(line: &str, is_former: impl Fn(&str) -> bool) -> std::io::Result<()> {
     let Some(file) = variable("CLAUDE_ENV_FILE") else { return Ok(()) };
     let text = std::fs::read_to_string(&file).unwrap_or_default();

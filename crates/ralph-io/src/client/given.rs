@@ -21,9 +21,6 @@ pub fn file(path: &Path) -> Result<String> {
 }
 
 /// Reads standard input to its end.
-///
-/// # Errors
-/// As for [`file()`].
 pub fn stdin() -> Result<String> {
     read(std::io::stdin().lock(), "standard input")
 }

@@ -272,9 +272,6 @@ impl WideningFile {
     }
 
     /// Records that the user trusts this content.
-    ///
-    /// # Errors
-    /// If the record cannot be written.
     pub fn trust(&self, home: &Home) -> Result<()> {
         settings::trust_file(home, &self.key, &self.text)
     }

@@ -27,9 +27,6 @@ pub struct RunningStatusLine {
 }
 
 /// Starts the command.
-///
-/// # Errors
-/// If it cannot be started.
 pub fn ask(command: &str, input: &[u8]) -> Result<RunningStatusLine> {
     let until = Instant::now() + DEADLINE;
     // A file, not a pipe: a program that does not read its input must not block us.

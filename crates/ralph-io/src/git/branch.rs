@@ -19,9 +19,6 @@ pub enum BranchSwitch {
 
 /// Why the work tree cannot switch to this branch, with what to do; `None` if nothing known stands
 /// in the way. A file that the switch would overwrite shows only when git tries.
-///
-/// # Errors
-/// If git cannot be asked.
 pub fn refusal(top: &Path, name: &str) -> Result<Option<String>> {
     let mut check = git::command(top);
     if !git::agreed(check.args(["check-ref-format", "--branch", name]))? || name.starts_with('-') {
@@ -41,18 +38,12 @@ pub fn refusal(top: &Path, name: &str) -> Result<Option<String>> {
 }
 
 /// True if the repository has this branch.
-///
-/// # Errors
-/// If git cannot be asked.
 pub fn exists(top: &Path, name: &str) -> Result<bool> {
     let full = format!("refs/heads/{name}");
     git::agreed(git::command(top).args(["show-ref", "--verify", "--quiet", &full]))
 }
 
 /// A branch beside which git cannot have this one: it is a part of this one's path, or lies below it.
-///
-/// # Errors
-/// If git cannot be asked.
 pub fn in_the_way(top: &Path, name: &str) -> Result<Option<String>> {
     for (at, _) in name.match_indices('/') {
         if exists(top, &name[..at])? {
@@ -75,9 +66,6 @@ fn is_current(top: &Path, name: &str) -> Result<bool> {
 
 /// Switches to the branch, which is created at `HEAD` if it does not exist. `Ok(Err(_))` has why
 /// it cannot be done, with what to do.
-///
-/// # Errors
-/// If git cannot be asked.
 pub fn switch(top: &Path, name: &str) -> Result<std::result::Result<BranchSwitch, String>> {
     if let Some(why) = refusal(top, name)? {
         return Ok(Err(why));

@@ -92,9 +92,6 @@ pub fn head(root: &Path) -> Option<String> {
 }
 
 /// The tree of a commit.
-///
-/// # Errors
-/// If git fails.
 pub fn tree_of(top: &Path, commit: &str) -> Result<String> {
     git::line(git::command(top).args(["rev-parse", &format!("{commit}^{{tree}}")]))
 }

@@ -32,9 +32,6 @@ pub struct DirtyFiles(pub(super) BTreeMap<Vec<u8>, String>);
 impl DirtyFiles {
     /// The files that differ from `HEAD` in the repository at `top`, without those that git and
     /// Ralph ignore.
-    ///
-    /// # Errors
-    /// If git fails.
     pub fn look(top: &Path) -> Result<DirtyFiles> {
         let option = git::is_within_bounds().then_some(git::NO_SUBMODULES);
         let paths = git::uncommitted(&mut git::command(top), option);
@@ -70,9 +67,6 @@ impl DirtyFiles {
     }
 
     /// The files of a killed run, as [`DirtyFiles::save`] wrote them; `None` if there are none.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub fn load(path: &Path) -> Result<Option<DirtyFiles>> {
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
@@ -90,9 +84,6 @@ impl DirtyFiles {
     }
 
     /// Writes the files, so that the next run knows them if this one is killed.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
         let mut bytes = Vec::new();
         for (path, print) in &self.0 {

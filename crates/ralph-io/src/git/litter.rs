@@ -33,9 +33,6 @@ pub(crate) fn is_empty_and_read_only(path: &Path) -> bool {
 
 /// The paths in an index that a sandbox left and that the user's own index does not have. `command`
 /// is a git command for that index.
-///
-/// # Errors
-/// If git fails.
 pub(crate) fn added(root: &Path, command: &mut Command) -> Result<Vec<Vec<u8>>> {
     let listed = in_index(command)?;
     let mut found: Vec<&[u8]> =

@@ -69,9 +69,6 @@ fn in_progress_at(git_dir: &Path) -> Option<&'static str> {
 }
 
 /// The working tree of the project at `root`, or why nothing can be merged into it and what to do.
-///
-/// # Errors
-/// If git fails.
 pub fn place(root: &Path) -> Result<Result<MergeTarget, String>> {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let Some(top) = tree::repository_root(&root) else {
@@ -170,9 +167,6 @@ pub enum Tried {
 
 impl Bench {
     /// Creates the worktree at `folder`, at this commit.
-    ///
-    /// # Errors
-    /// If git fails or the disk is full.
     pub fn set(top: &Path, folder: &Path, commit: &str) -> Result<Bench> {
         remove_bench(top, folder)?;
         let bench = Bench {
@@ -199,26 +193,17 @@ impl Bench {
     }
 
     /// The name of the git tree that is checked out.
-    ///
-    /// # Errors
-    /// If git fails.
     pub fn tree(&self) -> Result<String> {
         tree_of(&self.folder, &self.head)
     }
 
     /// True if no command has changed a file that the commit has.
-    ///
-    /// # Errors
-    /// If git cannot be asked.
     pub fn is_unchanged(&self) -> Result<bool> {
         let mut diff = git::command(&self.folder);
         git::agreed(diff.args(["diff", "--quiet", "--no-ext-diff", &self.head, "--"]))
     }
 
     /// Merges a commit. Unless the result is `Merged`, the worktree is as before.
-    ///
-    /// # Errors
-    /// If git cannot be asked.
     pub fn merge(&mut self, commit: &str, message: &str) -> Result<Tried> {
         if worktrees::contains(&self.folder, &self.head, commit)? {
             return Ok(Tried::Nothing);
@@ -244,9 +229,6 @@ impl Bench {
     }
 
     /// Goes back to an earlier commit.
-    ///
-    /// # Errors
-    /// If git fails.
     pub fn go_back(&mut self, commit: &str) -> Result<()> {
         commit.clone_into(&mut self.head);
         self.clear()
@@ -274,9 +256,6 @@ impl Bench {
 
     /// Links ignored files and folders from the main working tree for which `is_needed` returns
     /// true. Nothing is ever committed while such a link exists.
-    ///
-    /// # Errors
-    /// If git fails, or a link cannot be created.
     pub fn link(&mut self, is_needed: fn(&Path) -> bool) -> Result<()> {
         let listed = git::ignored(&self.top).context("could not list what git ignores")?;
         for name in git::zero_ended(&listed).take(MOST_LOOKED_AT) {
@@ -302,9 +281,6 @@ impl Drop for Bench {
 }
 
 /// Removes the worktree, in whatever state a killed process left it.
-///
-/// # Errors
-/// If it cannot be removed.
 pub fn remove_bench(top: &Path, folder: &Path) -> Result<()> {
     let _ = worktrees::remove(top, folder);
     match folder.symlink_metadata() {
@@ -440,9 +416,6 @@ fn named(place: &MergeTarget, words: &str) -> Result<Vec<String>> {
 
 /// Recovers a merge that was killed, whichever loop's it was; `None` if it had not moved the
 /// branch. The caller holds the project's merge lock. The note stays until [`done`].
-///
-/// # Errors
-/// If git fails.
 pub fn recover(place: &MergeTarget) -> Result<Option<Intent>> {
     let Some(text) = trusted_read::read(&place.note())? else { return Ok(None) };
     let Ok(intent) = serde_json::from_slice::<Intent>(&text) else {
@@ -456,9 +429,6 @@ pub fn recover(place: &MergeTarget) -> Result<Option<Intent>> {
 }
 
 /// Removes the note, once its content is recorded elsewhere.
-///
-/// # Errors
-/// If it cannot be removed.
 pub fn done(place: &MergeTarget) -> Result<()> {
     match std::fs::remove_file(place.note()) {
         Err(error) if error.kind() != ErrorKind::NotFound => {

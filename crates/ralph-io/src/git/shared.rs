@@ -95,9 +95,6 @@ impl SharedRepository {
 
     /// Stores a record as a commit that is pending until it is settled, so that a process that is
     /// killed now settles it at its next start.
-    ///
-    /// # Errors
-    /// If git or the disk fails.
     pub fn store(&self, append: &Append) -> Result<ObjectId> {
         let mut command = local(&self.folder);
         let message = scratch::input(append.message.as_bytes())?;
@@ -126,9 +123,6 @@ impl SharedRepository {
     }
 
     /// Forgets the pending record of a reference, which is settled.
-    ///
-    /// # Errors
-    /// If git fails.
     pub fn forget(&self, reference: &str) -> Result<()> {
         self.update(&[Keep::Forgotten(reference)])
     }
@@ -288,9 +282,6 @@ impl Records {
     }
 
     /// Every reference, as of now.
-    ///
-    /// # Errors
-    /// If git fails.
     pub fn snapshot(&self) -> Result<Snapshot> {
         let prefix = format!("{}/", self.space.prefix());
         let mut snapshot = Snapshot::default();
@@ -309,9 +300,6 @@ impl Records {
     }
 
     /// The commits of a chain after the one that was seen last, oldest first.
-    ///
-    /// # Errors
-    /// If git fails.
     pub fn chain(&self, seen: Option<&ObjectId>, tip: &ObjectId) -> Result<Vec<Commit>> {
         match self.chains(&[(seen, tip)])?.pop().flatten() {
             Some(chain) => Ok(chain),
@@ -322,9 +310,6 @@ impl Records {
     /// The commits of several chains, each after the one that was seen last, with one call of git. A chain is
     /// `None` if not all of it was read: together they have more than `MOST_RECORDS` commits, or
     /// one of its commits is another chain's.
-    ///
-    /// # Errors
-    /// If git fails.
     pub fn chains(
         &self,
         wanted: &[(Option<&ObjectId>, &ObjectId)],
@@ -365,9 +350,6 @@ impl Records {
     }
 
     /// The tree id of a commit's work.
-    ///
-    /// # Errors
-    /// If git fails, as for a commit that is not there.
     pub fn tree(&self, commit: &ObjectId) -> Result<ObjectId> {
         let mut command = local(&self.folder);
         command.args(["rev-parse", "--verify", "--quiet", &format!("{commit}^{{tree}}")]);
@@ -375,9 +357,6 @@ impl Records {
     }
 
     /// One record.
-    ///
-    /// # Errors
-    /// If git fails.
     pub fn record(&self, id: &ObjectId) -> Result<Commit> {
         match self.log(&["--max-count=1".to_owned(), id.to_string()])?.pop() {
             Some(commit) => Ok(commit),
@@ -396,9 +375,6 @@ impl Records {
     }
 
     /// True if the commit `whole` is `part` or descends from it.
-    ///
-    /// # Errors
-    /// If git fails, as for a commit that is not there.
     pub fn contains(&self, whole: &ObjectId, part: &ObjectId) -> Result<bool> {
         let mut command = local(&self.folder);
         command.args(["merge-base", "--is-ancestor", part.as_str(), whole.as_str()]);
@@ -406,9 +382,6 @@ impl Records {
     }
 
     /// Brings the objects of these references to the clone, which gets no reference for them.
-    ///
-    /// # Errors
-    /// If git fails.
     pub fn bring_to(&self, clone: &Path, references: &[String]) -> Result<()> {
         let mut command = git::command(clone);
         command.env("GIT_ALLOW_PROTOCOL", "file");

@@ -203,9 +203,6 @@ pub struct TreeAtStart {
 }
 
 /// Notes the files of the tree and the ignore rules, unless they are noted already.
-///
-/// # Errors
-/// If the tree cannot be listed, or the note cannot be written.
 pub fn note_begun(path: &Path, project_root: &Path) -> Result<()> {
     if path.exists() {
         return Ok(());
@@ -242,9 +239,6 @@ impl TreeAtStart {
     }
 
     /// True if the ignore rules differ from those at the start.
-    ///
-    /// # Errors
-    /// If the tree cannot be read.
     pub fn rules_changed(&self, project_root: &Path, now: &Listing) -> Result<bool> {
         let place = TreeRoot::of(project_root)?;
         Ok(rules_of(&place, now.records.iter().map(|one| one.path.as_slice())) != self.rules)

@@ -71,9 +71,6 @@ pub fn look(project: &Path) -> Result<Result<Base, NoBase>> {
 }
 
 /// True if the repository that holds `project` has the remote from which the client may branch.
-///
-/// # Errors
-/// If git cannot be asked.
 pub fn has_origin(project: &Path) -> Result<bool> {
     let Some(top) = top(project) else { return Ok(false) };
     let names = git::output(git::command(&top).arg("remote"))?;

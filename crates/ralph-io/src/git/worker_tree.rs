@@ -20,9 +20,6 @@ pub struct WorkerTree {
 
 /// Inspects the worktree around a folder; `None` if it is the project's own working tree, or not in
 /// the project's repository.
-///
-/// # Errors
-/// If git fails.
 pub fn look(folder: &Path, project: &Path) -> Result<Option<WorkerTree>> {
     let (Ok(folder), Ok(project)) = (folder.canonicalize(), project.canonicalize()) else {
         return Ok(None);

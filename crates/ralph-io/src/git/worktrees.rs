@@ -53,9 +53,6 @@ pub struct WorkerPlace<'a> {
 }
 
 /// The worktrees of the repository at `top`, the main one first.
-///
-/// # Errors
-/// If git fails.
 pub fn list(top: &Path) -> Result<Vec<ListedWorktree>> {
     let printed = git::output(git::command(top).args(["worktree", "list", "--porcelain", "-z"]))
         .context("could not list the worktrees")?;
@@ -80,9 +77,6 @@ pub fn list(top: &Path) -> Result<Vec<ListedWorktree>> {
 }
 
 /// All the work of a worker of the repository at `top`, as one commit.
-///
-/// # Errors
-/// If git fails.
 pub fn held(
     top: &Path,
     worker: WorkerPlace<'_>,
@@ -131,9 +125,6 @@ pub fn contains(top: &Path, whole: &str, part: &str) -> Result<bool> {
 }
 
 /// True if two commits have the same files.
-///
-/// # Errors
-/// If git fails.
 pub fn is_same_tree(top: &Path, one: &str, other: &str) -> Result<bool> {
     let mut command = git::command(top);
     Ok(git::answer(command.args(["diff-tree", "--quiet", "--no-ext-diff", one, other]))?.0)
@@ -188,9 +179,6 @@ fn repository_that_is_new(folder: &Path, head: &str, tree: &str) -> Result<Optio
 
 /// The nested repositories of a worktree whose files are present: they may contain what no commit
 /// has.
-///
-/// # Errors
-/// If git fails.
 pub fn repositories_within(folder: &Path) -> Result<Vec<String>> {
     let listed = git::output(git::command(folder).args(["ls-files", "-s", "-z"]))?;
     let lines = listed.split(|byte| *byte == 0).filter(|line| line.starts_with(b"160000 "));
@@ -203,9 +191,6 @@ pub fn repositories_within(folder: &Path) -> Result<Vec<String>> {
 }
 
 /// The branches, remote branches and tags that contain a commit.
-///
-/// # Errors
-/// If git fails.
 pub fn names_of(top: &Path, commit: &str) -> Result<Vec<String>> {
     let mut command = git::command(top);
     command.args(["for-each-ref", "--format=%(refname)", "--contains", commit]);
@@ -214,9 +199,6 @@ pub fn names_of(top: &Path, commit: &str) -> Result<Vec<String>> {
 }
 
 /// Removes a worktree and git's entry of it, even if the folder is gone. A locked worktree stays.
-///
-/// # Errors
-/// If git fails.
 pub fn remove(top: &Path, folder: &Path) -> Result<()> {
     let mut command = git::command(top);
     git::output(command.args(["worktree", "remove", "--force"]).arg(folder))
@@ -234,9 +216,6 @@ pub fn aside(folder: &Path) -> PathBuf {
 
 /// As [`remove`], in steps after each of which the process may die; what remains is then found
 /// under [`aside`].
-///
-/// # Errors
-/// If git or the disk fails.
 pub fn put_away(top: &Path, folder: &Path, is_listed: bool) -> Result<()> {
     let aside = aside(folder);
     let describe = || format!("could not remove the worktree `{}`", folder.display());
@@ -267,9 +246,6 @@ pub fn delete_branch(top: &Path, branch: &str, expected: &str) -> Result<()> {
 }
 
 /// Points a ref of ours at a commit, so that git keeps the commit.
-///
-/// # Errors
-/// If git fails.
 pub fn keep(top: &Path, reference: &str, commit: &str) -> Result<()> {
     git::set_ref(top, reference, commit)
 }

@@ -30,9 +30,6 @@ pub(crate) fn read(path: &Path, largest: u64) -> Result<Option<Vec<u8>>> {
 
 /// Reads at most `length` bytes from the end of a regular file. The flag is true if that is the
 /// whole file. `None` if the file does not exist.
-///
-/// # Errors
-/// If it is not a regular file, or cannot be read.
 pub(crate) fn tail(path: &Path, length: u64) -> Result<Option<(Vec<u8>, bool)>> {
     let Some(mut file) = open(path)? else { return Ok(None) };
     let about = file.metadata().with_context(|| could_not(path))?;

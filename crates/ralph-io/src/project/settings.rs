@@ -53,9 +53,6 @@ pub fn of_client_mention(executable: &str) -> bool {
 
 /// Creates or removes a marker file that tells the idle hook whether some settings may want checks
 /// in every session.
-///
-/// # Errors
-/// If the marker has to change and cannot.
 pub fn note_wanted(home: &Home, wanted: bool) -> Result<()> {
     let path = home.root().join("always");
     match (wanted, path.symlink_metadata().is_ok()) {
@@ -188,9 +185,6 @@ pub fn trust(home: &Home, project_root: &Path, shown: &str) -> Result<()> {
 }
 
 /// As [`trust`], for another file of a project; `key` stands for its project and name.
-///
-/// # Errors
-/// If the record cannot be written.
 pub fn trust_file(home: &Home, key: &Path, shown: &str) -> Result<()> {
     home.prepare()?;
     let record = record(home, key);

@@ -72,9 +72,6 @@ impl Bd {
     }
 
     /// All beads, including closed ones and gates, with their dependencies.
-    ///
-    /// # Errors
-    /// If bd fails.
     pub fn list(&self) -> Result<Vec<Bead>> {
         // With any limit but 0, the list is cut after 50 beads without notice.
         let mut all = self.read(&["list", "--all", "--include-gates", "--limit=0", "--json"])?;

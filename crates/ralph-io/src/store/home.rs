@@ -16,9 +16,6 @@ pub struct Home {
 
 impl Home {
     /// `$RALPH_HOME`, else `$XDG_STATE_HOME/ralph`, else `~/.local/state/ralph`.
-    ///
-    /// # Errors
-    /// If none of the three variables is set.
     pub fn from_env() -> Result<Home> {
         let root = root_from_env().context("none of RALPH_HOME, XDG_STATE_HOME and HOME is set")?;
         // A relative folder would be another one after every `cd`.

@@ -78,9 +78,6 @@ pub fn bind(home: &Home, file: &LoopFile, session_id: &str) -> Result<()> {
 }
 
 /// Checks that a loop can be bound to this session. An empty id is accepted and binds nothing.
-///
-/// # Errors
-/// If the session id cannot be used as a file name.
 pub fn check_session_id(session_id: &str) -> Result<()> {
     match session_id {
         "" => Ok(()),
@@ -206,9 +203,6 @@ pub fn put_away(
 }
 
 /// Moves an archived loop back among the live ones. Until its state says otherwise, the next hook archives it again.
-///
-/// # Errors
-/// If the disk or the lock is not available.
 pub fn take_back(home: &Home, archived: &LoopFile) -> Result<LoopFile> {
     let held = archived.hold(lock::DEADLINE)?;
     let loaded = archived.read()?.context("the archived loop is gone")?;
@@ -325,17 +319,11 @@ pub fn by_id(home: &Home, loop_id: &str) -> Option<LoopFile> {
 }
 
 /// Finds and reads a loop by its id, live or archived.
-///
-/// # Errors
-/// If the state cannot be read.
 pub fn read_by_id(home: &Home, loop_id: &str) -> Result<Option<(LoopFile, Loaded)>> {
     by_id(home, loop_id).map_or(Ok(None), |file| read(home, file))
 }
 
 /// Reads a state file, even if another process is archiving it.
-///
-/// # Errors
-/// If the state cannot be read.
 pub fn read(home: &Home, file: LoopFile) -> Result<Option<(LoopFile, Loaded)>> {
     if let Some(loaded) = read_named(home, &file)? {
         return Ok(Some((file, loaded)));
@@ -443,9 +431,6 @@ pub fn is_in_place(home: &Home, file: &LoopFile) -> bool {
 }
 
 /// Reads a state. A foreign one is completed, the same wherever it is read.
-///
-/// # Errors
-/// As for [`LoopFile::read`].
 pub fn read_named(home: &Home, file: &LoopFile) -> Result<Option<Loaded>> {
     let mut loaded = file.read()?;
     if let Some(loaded) = &mut loaded

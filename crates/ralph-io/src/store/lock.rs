@@ -34,18 +34,12 @@ pub struct Lock {
 impl Lock {
     /// Makes every process that we start from now on hold the lock too. If we are killed, the lock
     /// is held until they have ended.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub fn share_with_children(&self) -> Result<()> {
         rustix::io::fcntl_setfd(&self.file, rustix::io::FdFlags::empty())
             .context("could not share a lock")
     }
 
     /// For the standard input of a child, which then holds the lock too, as does what it starts.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub fn held_by_child(&self) -> Result<Stdio> {
         self.file.try_clone().map(Stdio::from).context("could not share a lock")
     }
@@ -60,9 +54,6 @@ pub fn take(path: &Path, deadline: Duration) -> Result<Lock> {
 }
 
 /// Takes the lock together with others that share it. Nobody can [`take`] it meanwhile.
-///
-/// # Errors
-/// As for [`take`].
 pub fn share(path: &Path, deadline: Duration) -> Result<Lock> {
     lock(path, OpenOptions::new().create(true).truncate(false), deadline, File::try_lock_shared)
 }

@@ -221,9 +221,6 @@ impl Mailbox {
 
     /// The signals that a recipient has not received, as many as fit; `None` if there are none, or
     /// another hook is delivering them.
-    ///
-    /// # Errors
-    /// If the mailbox cannot be read or locked.
     pub fn take(&self, recipient: Recipient<'_>, room: usize) -> Result<Option<Delivery>> {
         match recipient {
             // Usually nobody has sent anything, and this check is the whole cost.

@@ -64,9 +64,6 @@ pub fn prepare(project_root: &Path) -> Result<()> {
 }
 
 /// Writes the document of a planning, if it has changed.
-///
-/// # Errors
-/// If it cannot be written.
 pub fn show(state: &LoopState) -> Result<()> {
     let Some(plan) = state.ralplan() else { return Ok(()) };
     let root = Path::new(&state.project_root);
@@ -79,17 +76,11 @@ pub fn show(state: &LoopState) -> Result<()> {
 
 /// As [`show`], unless the document is gone: a user cancels by removing it, perhaps a moment ago,
 /// so it must not come back.
-///
-/// # Errors
-/// If it cannot be written.
 pub fn show_change(state: &LoopState) -> Result<()> {
     if is_gone(state) { Ok(()) } else { show(state) }
 }
 
 /// Renames the document that another planning has left, and returns its new path.
-///
-/// # Errors
-/// If it cannot be renamed.
 pub fn put_aside(project_root: &Path, at: jiff::Timestamp) -> Result<PathBuf> {
     let path = document(project_root);
     let name = format!("ralplan-state.{}.json", crate::process::clock::compact(at));

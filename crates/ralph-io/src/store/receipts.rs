@@ -13,17 +13,11 @@ use std::path::{Path, PathBuf};
 const KEPT: usize = 5;
 
 /// The folder of command outputs, created if missing.
-///
-/// # Errors
-/// If it cannot be created.
 pub fn outputs(loop_folder: &Path) -> Result<PathBuf> {
     make(loop_folder.join("receipts"))
 }
 
 /// The folder of trees, created if missing.
-///
-/// # Errors
-/// If it cannot be created.
 pub fn trees(loop_folder: &Path) -> Result<PathBuf> {
     make(loop_folder.join("trees"))
 }

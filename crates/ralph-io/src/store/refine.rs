@@ -55,9 +55,6 @@ impl RefineStore {
     }
 
     /// Creates the folder in Ralph's home.
-    ///
-    /// # Errors
-    /// If it cannot be created.
     pub fn prepare(&self, home: &Home) -> Result<()> {
         home.prepare()?;
         user_files::make_folders(&self.folder, 0o700).map(drop)
@@ -100,9 +97,6 @@ impl RefineStore {
     }
 
     /// Takes the lock of the running refinement of this plan; `None` if another process holds it.
-    ///
-    /// # Errors
-    /// If the lock cannot be created.
     pub fn hold(&self, mode: &Mode, plan_file: &str) -> Result<Option<Lock>> {
         let path = self.folder.join(format!("at-{}", artefact(mode, plan_file)));
         // A process that only asks whether the lock is held takes it for a moment.
@@ -132,9 +126,6 @@ impl RefineStore {
     }
 
     /// Stores the findings of a round, for the process that ends the refinement.
-    ///
-    /// # Errors
-    /// If they cannot be written.
     pub fn remember(&self, session: &str, found: &str) -> Result<()> {
         let folder = self.folder.join(short(session.as_bytes()));
         user_files::make_folders(&folder, 0o700)?;
@@ -255,9 +246,6 @@ impl Versions {
     }
 
     /// All versions, oldest first.
-    ///
-    /// # Errors
-    /// If the list cannot be read.
     pub fn list(&self) -> Result<Vec<KeptVersion>> {
         let path = self.folder.join("versions.json");
         let Some(text) = safe_read::text(&path, LARGEST)? else { return Ok(Vec::new()) };
@@ -267,9 +255,6 @@ impl Versions {
 
     /// Stores a text, and returns its number. A text that equals the last version gets that
     /// version's number.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn keep(&self, kept: &NewVersion<'_>) -> Result<u32> {
         let mut list = self.list()?;
         let sha256 = sha256(kept.text);
@@ -291,9 +276,6 @@ impl Versions {
     }
 
     /// The text that this round made, if it became the plan.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn of_round(&self, round: u32) -> Result<Option<String>> {
         let list = self.list()?;
         let made = list.iter().rev().find(|one| one.what == What::Round && one.round == round);
@@ -363,9 +345,6 @@ impl Copy {
     }
 
     /// Removes the copy, and the folders that are empty then. Other files of a round stay.
-    ///
-    /// # Errors
-    /// If it exists and cannot be removed.
     pub fn remove(&self) -> Result<()> {
         let path = self.path();
         if path.symlink_metadata().is_ok() {

@@ -43,9 +43,6 @@ impl WallFlag {
     }
 
     /// Raises the flag for a loop, whose path may be unknown.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn raise(&self, file: Option<&LoopFile>) -> Result<()> {
         let path = self.path();
         let text = file.map_or(String::new(), |file| file.path().to_string_lossy().into_owned());
@@ -64,9 +61,6 @@ impl WallFlag {
     }
 
     /// The private folder of the session's commands; makes it if it is not there.
-    ///
-    /// # Errors
-    /// If it cannot be made.
     pub fn private_folder(&self) -> Result<PathBuf> {
         wall::private_folder(&self.session_id)
     }

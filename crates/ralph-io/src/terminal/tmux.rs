@@ -77,17 +77,11 @@ pub fn is_name(name: &str) -> bool {
 
 impl Tmux {
     /// Finds `tmux` on `PATH`.
-    ///
-    /// # Errors
-    /// [`TmuxMissing`] if it is not there.
     pub fn find() -> Result<Tmux, TmuxMissing> {
         programs::find_on_path("tmux").map(|program| Tmux { program }).ok_or(TmuxMissing)
     }
 
     /// Lists the tmux sessions of an owner.
-    ///
-    /// # Errors
-    /// If tmux does not answer.
     pub fn list(&self, owner: &str) -> Result<Vec<String>> {
         let format = format!("#{{session_name}}\t#{{{OWNER}}}");
         let Some(listed) = self.ask(&["list-sessions", "-F", &format])? else {
@@ -146,9 +140,6 @@ impl Tmux {
     }
 
     /// Sends SIGTERM to the program in a tmux session, and kills the session if it outlives `grace`.
-    ///
-    /// # Errors
-    /// If tmux does not answer.
     pub fn end(&self, name: &str, grace: Duration) -> Result<()> {
         let target = format!("={name}:");
         let pid = self.ask(&["display-message", "-p", "-t", &target, "#{pane_pid}"])?;

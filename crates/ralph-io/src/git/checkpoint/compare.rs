@@ -137,9 +137,6 @@ const MOST_BYTES: u64 = 256 << 20;
 /// Keeps the repository's files as they are on a ref of the loop, so that no `git gc` takes them, and returns the id of
 /// their tree; `None` if there is no repository. Filters that the repository may name do not run: starting a loop must
 /// run nothing that nobody agreed to.
-///
-/// # Errors
-/// If git fails.
 pub fn keep_start(root: &Path, loop_id: &str, now: Timestamp) -> Result<Option<String>> {
     check_loop_id(loop_id)?;
     let Some(top) = tree::repository_root(root) else { return Ok(None) };
@@ -242,9 +239,6 @@ fn kind(mode: &str) -> Option<FileKind> {
 }
 
 /// The files of the work tree `top` at the start, by its tree; only those with a readable name.
-///
-/// # Errors
-/// If git fails.
 pub fn files_of(top: &Path, tree: &str) -> Result<BTreeSet<String>> {
     let mut command = git::command(top);
     let listed = git::output(command.args(["ls-tree", "-r", "-z", "--name-only", tree]));

@@ -224,9 +224,6 @@ pub struct Update<'a> {
 
 impl SharedRepository {
     /// Pushes these updates at once. The server decides about each alone.
-    ///
-    /// # Errors
-    /// If git cannot be started.
     pub fn push(&self, updates: &[Update<'_>]) -> Result<PushReport> {
         let mut options: Vec<String> = [
             "--porcelain",

@@ -107,9 +107,6 @@ impl SharedPlace {
     }
 
     /// The name of this machine in the loop: the host's name, and what makes it unique.
-    ///
-    /// # Errors
-    /// If the name cannot be read or written.
     pub fn machine(&self) -> Result<Name> {
         user_files::make_folders(&self.folder, 0o700)?;
         let path = self.folder.join("name");
@@ -127,9 +124,6 @@ impl SharedPlace {
     }
 
     /// The digest of the loop: of its plan, and of the tree that its work starts from.
-    ///
-    /// # Errors
-    /// If that commit is not there.
     pub fn digest(&self, ledger: &Ledger) -> Result<String> {
         let tree = self.records().tree(&ledger.start);
         let tree = tree.with_context(|| {
@@ -139,9 +133,6 @@ impl SharedPlace {
     }
 
     /// Records that the user trusts the loop with this digest, and remembers its first record.
-    ///
-    /// # Errors
-    /// If the records cannot be written.
     pub fn trust(&self, home: &Home, ledger: &Ledger, digest: &str) -> Result<()> {
         user_files::make_folders(&self.folder, 0o700)?;
         atomic::write(&self.folder.join(FIRST), ledger.first().as_str().as_bytes())?;
@@ -164,9 +155,6 @@ impl SharedPlace {
     }
 
     /// Removes the private repository and the machine's name.
-    ///
-    /// # Errors
-    /// If they cannot be removed.
     pub fn remove(&self) -> Result<()> {
         match std::fs::remove_dir_all(&self.folder) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -334,9 +322,6 @@ impl Follower {
     }
 
     /// The loop as of the last fetch.
-    ///
-    /// # Errors
-    /// As [`Follower::look`].
     pub fn into_view(mut self) -> Result<View> {
         self.look()?;
         self.view.context("the loop was not read")
@@ -377,9 +362,6 @@ impl SharedPlace {
 
     /// Tries whether the host accepts the references of the loop, with the first renewal of this
     /// machine. Returns the reason if it does not.
-    ///
-    /// # Errors
-    /// If the remote does not answer.
     pub fn probe(&self) -> Result<Option<String>> {
         let (repository, machine) = (self.open()?, self.machine()?);
         let (nonce, reference) = (Name::new(&random::uuid()), Reference::Machine(machine.clone()));
@@ -465,9 +447,6 @@ const MOST_FAILURES: u32 = 3;
 impl SharedPlace {
     /// Deletes every reference of the loop from the remote, the ledger last: commands find the loop by
     /// it. Returns how many there were. The branch stays.
-    ///
-    /// # Errors
-    /// If the remote does not answer, or refuses.
     pub fn delete_references(&self) -> Result<usize> {
         let repository = self.open()?;
         let ledger = self.space().name(&Reference::Ledger);

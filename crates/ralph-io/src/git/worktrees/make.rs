@@ -29,9 +29,6 @@ pub struct Base {
 }
 
 /// The commit that the project is at, or why there is none.
-///
-/// # Errors
-/// If git cannot be asked.
 pub fn base(root: &Path) -> Result<Result<Base, NoBase>> {
     let root = fs::canonicalize(root)
         .with_context(|| format!("could not find the folder `{}`", root.display()))?;
@@ -52,17 +49,11 @@ impl Base {
     }
 
     /// True if there is a branch of this name.
-    ///
-    /// # Errors
-    /// If git cannot be asked.
     pub fn has_branch(&self, name: &str) -> Result<bool> {
         branch::exists(&self.top, name)
     }
 
     /// The first of these folders below which git can have branches; the last one if there is none.
-    ///
-    /// # Errors
-    /// If git cannot be asked.
     pub fn branch_folder<'a>(&self, folders: &'a [String; 3]) -> Result<&'a str> {
         let [preferred @ .., last] = folders;
         for folder in preferred {
@@ -114,9 +105,6 @@ fn keep_from_git(folder: &Path) -> Result<()> {
 
 /// The files that differ from the commit, as paths from the top of the worktree: committed since,
 /// changed, or new and not ignored.
-///
-/// # Errors
-/// If git fails.
 pub fn changed(worktree: &Path, base: &str) -> Result<Vec<String>> {
     let mut tracked = command(worktree);
     tracked.args(["diff", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "-z"]);

@@ -23,9 +23,6 @@ pub struct Commits {
 
 impl Commits {
     /// Finds the plan's repository.
-    ///
-    /// # Errors
-    /// If it is in none.
     pub fn of(plan: &Path) -> Result<Commits> {
         let shown = plan.display();
         let found = plan.parent().and_then(repository::around);
@@ -39,9 +36,6 @@ impl Commits {
 
     /// Why a commit of the plan alone is impossible now; `None` if it is possible. `before` is the
     /// text that the last commit should contain.
-    ///
-    /// # Errors
-    /// If git cannot tell.
     pub fn obstacle(&self, before: &str) -> Result<Option<String>> {
         const FIRST: &str = "commit or undo that first, or omit --commit";
         // A commit during a bisect is as good as any other.
