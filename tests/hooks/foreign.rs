@@ -103,7 +103,7 @@ fn an_idle_hook_starts_no_process_takes_no_lock_and_opens_one_entry() {
 }
 
 #[test]
-fn facts_are_gathered_with_one_git_and_without_a_lock_or_a_write() {
+fn facts_are_gathered_with_two_gits_and_without_a_lock_or_a_write() {
     if Command::new("strace").arg("-V").output().is_err() {
         return eprintln!("skipped: strace is not installed, so system calls cannot be counted");
     }
@@ -136,8 +136,8 @@ fn facts_are_gathered_with_one_git_and_without_a_lock_or_a_write() {
                 calls.lines().filter(|line| line.contains("execve(") && line.contains(part));
             lines.filter_map(|line| line.split(' ').next()).collect::<BTreeSet<_>>().len()
         };
-        let counts = ["", "\"status\""].map(started);
-        assert_eq!(counts, [2, 1], "{calls}");
+        let counts = ["", "\"status\"", "\"check-ignore\""].map(started);
+        assert_eq!(counts, [3, 1, 1], "{calls}");
         for call in ["flock(", "F_SETLK", "rename(", "mkdir(", "unlink(", "O_CREAT"] {
             assert_eq!(count(call), 0, "{call}: {calls}");
         }

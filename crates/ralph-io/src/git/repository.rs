@@ -2,9 +2,14 @@
 //!
 //! Starting git costs more than reading all these files together.
 
+use crate::git::{self, scratch, tree};
 use crate::process::{self, Running};
-use crate::{git, git::tree, project::safe_read};
+use crate::project::safe_read;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// Larger than any hand-made path, message or list of stashes.
@@ -107,6 +112,30 @@ impl Repository {
     }
 }
 
+impl Repository {
+    /// Which of these paths git ignores, tracked ones left out; `None` if it cannot tell in time.
+    ///
+    /// Starts no program that a configuration names.
+    pub(crate) fn ignored<'a>(
+        &self,
+        paths: impl Iterator<Item = &'a PathBuf>,
+        limit: Duration,
+    ) -> Option<BTreeSet<PathBuf>> {
+        let below = paths.filter_map(|path| path.strip_prefix(&self.top).ok());
+        let names = below.map(|path| path.as_os_str().as_bytes()).filter(|name| !name.is_empty());
+        // A name could be read as a pattern by its first letter.
+        let names: Vec<u8> = names.flat_map(|name| [b"./", name, b"\0"].concat()).collect();
+        let mut command = git::command(&self.top);
+        command.args(["check-ignore", "-z", "--stdin"]);
+        command.stdin(scratch::input(&names).ok()?).stderr(Stdio::null());
+        let running = process::start_as_given(&mut command).ok()?;
+        let finished = running.finish(Instant::now() + limit, MOST_PRINTED).ok()?;
+        let is_answer = matches!(finished.status.code(), Some(0 | 1)) && !finished.capped;
+        let path = |name: &[u8]| self.top.join(OsStr::from_bytes(name.get(2..).unwrap_or(name)));
+        is_answer.then(|| git::zero_ended(&finished.stdout).map(path).collect())
+    }
+}
+
 /// The output of git; `None` if it fails or takes too long.
 pub fn answer(git: Running, limit: Duration) -> Option<Vec<u8>> {
     let finished = git.finish(Instant::now() + limit, MOST_PRINTED).ok()?;
@@ -132,54 +161,6 @@ impl Repository {
     }
 }
 
-/// The patterns that the user has git ignore everywhere; `None` if not set.
-///
-/// Reads the usual forms: `core.excludesFile` in the user's own configuration, otherwise git's
-/// default path. Included configuration files are not followed.
-pub fn persons_excludes() -> Option<String> {
-    let set = |name: &str| {
-        std::env::var_os(name).map(PathBuf::from).filter(|path| !path.as_os_str().is_empty())
-    };
-    let home = set("HOME");
-    let of_git = set("XDG_CONFIG_HOME")
-        .or_else(|| home.as_ref().map(|home| home.join(".config")))
-        .map(|folder| folder.join("git"));
-    let places = match set("GIT_CONFIG_GLOBAL") {
-        Some(only) => [Some(only), None],
-        None => [
-            home.as_ref().map(|home| home.join(".gitconfig")),
-            of_git.as_ref().map(|folder| folder.join("config")),
-        ],
-    };
-    let read = |path: &Path| safe_read::text(path, LARGEST).ok().flatten();
-    let named = places.iter().flatten().find_map(|path| excludes_file(&read(path)?));
-    let path = match (named, &home) {
-        (Some(named), Some(home)) => match named.strip_prefix("~/") {
-            Some(below) => home.join(below),
-            None => PathBuf::from(named),
-        },
-        (Some(named), None) => PathBuf::from(named),
-        (None, _) => of_git?.join("ignore"),
-    };
-    read(&path)
-}
-
-/// The last `excludesFile` in the section `[core]`.
-fn excludes_file(config: &str) -> Option<String> {
-    let mut in_core = false;
-    let mut found = None;
-    for line in config.lines().map(str::trim) {
-        if let Some(section) = line.strip_prefix('[') {
-            in_core = section.trim_end_matches(']').trim().eq_ignore_ascii_case("core");
-        } else if let Some((key, value)) = line.split_once('=').filter(|_| in_core)
-            && key.trim().eq_ignore_ascii_case("excludesfile")
-        {
-            found = Some(value.trim().trim_matches('"').to_owned());
-        }
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,14 +183,6 @@ mod tests {
         assert_eq!(linked.common(), main.common());
         assert_eq!(linked.text("MERGE_HEAD"), None);
         assert!(!linked.ask(&["log", "--format=%s"], LIMIT).unwrap().is_empty());
-    }
-
-    #[test]
-    fn the_persons_own_patterns_are_named_in_the_section_core() {
-        let named = |config| excludes_file(config).unwrap_or_default();
-        assert_eq!(named("[user]\nname = x\n[core]\n\texcludesFile = ~/a b\n"), "~/a b");
-        assert_eq!(named("[Core]\nEXCLUDESFILE = \"/x\"\nexcludesfile=/y\n"), "/y");
-        assert_eq!(named("[other]\nexcludesfile = /x\n[core \"x\"]\nexcludesfile = /y\n"), "");
     }
 
     #[test]

@@ -257,7 +257,7 @@ fn rules_of<'a>(place: &TreeRoot, names: impl Iterator<Item = &'a [u8]>) -> Stri
         }
     };
     let text = |path: &Path| safe_read::text(path, 1 << 20).ok().flatten().map(String::into_bytes);
-    add(b"person", repository::persons_excludes().map(String::into_bytes));
+    add(b"person", excludes_of_user(&place.root).and_then(|path| text(&path)));
     if let Some(repository) = repository::around(&place.root).filter(|_| place.is_repository) {
         add(b"repository", repository.text("info/exclude").map(String::into_bytes));
         let mut asked = git::command(&place.root);
@@ -284,6 +284,17 @@ fn rules_of<'a>(place: &TreeRoot, names: impl Iterator<Item = &'a [u8]>) -> Stri
         }
     }
     hex(hash.finalize())
+}
+
+/// The file with the patterns that the user has git ignore everywhere.
+fn excludes_of_user(root: &Path) -> Option<PathBuf> {
+    let mut asked = git::command(root);
+    asked.args(["config", "--global", "--path", "--get", "core.excludesFile"]);
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    git::line(&mut asked).ok().filter(|named| !named.is_empty()).map(PathBuf::from).or_else(|| {
+        let config = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")));
+        Some(config?.join("git/ignore"))
+    })
 }
 
 /// Makes a path printable: terminal control characters are escaped, and bytes that are not UTF-8

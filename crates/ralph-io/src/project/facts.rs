@@ -3,20 +3,16 @@
 
 use crate::git::repository::{self, Repository};
 use crate::process::Running;
-use crate::project::confined;
 use crate::project::reader::DiskReader;
 use ralph_core::project::check::jsonc;
 use ralph_core::project::project_facts::{
     BUDGET, ContextSettings, Fact, FactKind, FileFormat, GIT, Project, STATUS,
 };
 use ralph_core::project::reader::{EntryKind, Folder, ProjectReader};
-use ralph_core::text::globs::IgnoreRules;
 use serde_json::Value;
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeMap;
-use std::os::unix::ffi::OsStrExt;
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
-use std::rc::Rc;
 use std::time::Instant;
 
 /// The facts about the project in this folder.
@@ -57,12 +53,16 @@ fn gather(project: &dyn Project, kinds: &[FactKind], deadline: Instant) -> Gathe
     Gathered { facts: facts.collect(), late: late.map(|(kind, _)| *kind).collect() }
 }
 
+/// Git is asked about no more names; those beyond are in folders of thousands.
+const MOST_ASKED: usize = 50_000;
+
 /// The project's folder, which may be below the top of its repository.
 #[derive(Debug)]
 struct Disk {
     files: DiskReader,
     repository: Option<Repository>,
-    ignored: Ignored,
+    /// What git ignores of the project's two upper levels; `None` if it cannot be asked.
+    ignored: OnceCell<Option<BTreeSet<PathBuf>>>,
     deadline: Instant,
     /// A `git status` that runs meanwhile.
     status: RefCell<Option<Running>>,
@@ -73,9 +73,34 @@ impl Disk {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let repository = repository::around(&root);
         let top = repository.as_ref().map_or(&root, |repository| &repository.top).clone();
-        let ignored = Ignored::below(&top, repository.clone());
         let files = DiskReader::below(&top, &root);
-        Disk { files, repository, ignored, deadline, status: RefCell::default() }
+        let (ignored, status) = (OnceCell::new(), RefCell::default());
+        Disk { files, repository, ignored, deadline, status }
+    }
+
+    fn ask_what_is_ignored(&self) -> Option<BTreeSet<PathBuf>> {
+        let Some(repository) = &self.repository else { return Some(BTreeSet::new()) };
+        let names = |folder: &Path| self.files.folder(folder).unwrap_or_default().entries;
+        let root = self.root();
+        let (mut asked, mut below) = (vec![root.to_owned()], Vec::new());
+        for entry in names(root) {
+            let path = root.join(&entry.name);
+            let is_own = entry.kind == EntryKind::Folder && entry.name != ".git";
+            let entries = if is_own { names(&path) } else { Vec::new() };
+            // Git answers nothing about what lies in a submodule.
+            if entries.iter().all(|entry| entry.name != ".git") {
+                below.extend(entries.iter().map(|entry| path.join(&entry.name)));
+            }
+            asked.push(path);
+        }
+        asked.extend(below);
+        let limit = GIT.min(self.deadline.saturating_duration_since(Instant::now()));
+        let mut ignored = repository.ignored(asked.iter().take(MOST_ASKED), limit)?;
+        // Who works in an ignored folder needs to see its content.
+        if ignored.contains(root) {
+            ignored.clear();
+        }
+        Some(ignored)
     }
 
     /// Starts the `git status` that a fact will ask for.
@@ -106,18 +131,14 @@ impl ProjectReader for Disk {
             path if path.as_os_str().is_empty() => self.root().to_owned(),
             path => self.root().join(path),
         };
-        if self.ignored.is_below_ignored(&place, self.root()) {
+        let ignored = self.ignored.get_or_init(|| self.ask_what_is_ignored()).as_ref()?;
+        if place.ancestors().any(|above| ignored.contains(above)) {
             return None;
         }
         let mut folder = self.files.folder(&place)?;
-        let matchers = self.ignored.matchers_for(&place);
-        folder.entries.retain(|entry| {
-            let is_folder = entry.kind == EntryKind::Folder;
-            // Some patterns take long to match, and a folder may have thousands of entries.
-            entry.name != ".git"
-                && Instant::now() < self.deadline
-                && !matchers.ignore(&place.join(&entry.name), is_folder)
-        });
+        folder
+            .entries
+            .retain(|entry| entry.name != ".git" && !ignored.contains(&place.join(&entry.name)));
         (Instant::now() < self.deadline).then_some(folder)
     }
 
@@ -155,98 +176,6 @@ pub(crate) fn document(text: &str, form: FileFormat) -> Option<Value> {
     match form {
         FileFormat::Json => jsonc::read(text),
         FileFormat::Toml => toml::from_str(text).ok(),
-    }
-}
-
-// The files that git ignores, by the rules of each folder from the top down, `info/exclude`, and
-// the user's own.
-//
-// The nearest rule that matches decides, as in git. Only git itself knows whether an ignored file
-// is tracked nonetheless, and it is not asked.
-
-#[derive(Debug)]
-struct Ignored {
-    top: PathBuf,
-    repository: Option<Repository>,
-    by_folder: RefCell<BTreeMap<PathBuf, Rc<FolderRules>>>,
-    everywhere: OnceCell<[Rc<FolderRules>; 2]>,
-}
-
-/// The rules of one file, for the paths below this folder.
-#[derive(Debug)]
-struct FolderRules {
-    folder: PathBuf,
-    lines: IgnoreRules,
-}
-
-impl FolderRules {
-    fn of(folder: &Path, text: Option<&str>) -> FolderRules {
-        let lines = text.map(IgnoreRules::parse).unwrap_or_default();
-        FolderRules { folder: folder.to_owned(), lines }
-    }
-}
-
-/// The rules for the entries of one folder, the nearest first.
-struct Matchers(Vec<Rc<FolderRules>>);
-
-impl Ignored {
-    fn below(top: &Path, repository: Option<Repository>) -> Ignored {
-        Ignored {
-            top: top.to_owned(),
-            repository,
-            by_folder: RefCell::default(),
-            everywhere: OnceCell::new(),
-        }
-    }
-
-    /// True if the folder, or one between it and `from`, is ignored.
-    fn is_below_ignored(&self, folder: &Path, from: &Path) -> bool {
-        let between = folder.ancestors().take_while(|place| *place != from && *place != self.top);
-        between.into_iter().any(|place| match place.parent() {
-            Some(above) => self.matchers_for(above).ignore(place, true),
-            None => false,
-        })
-    }
-
-    fn matchers_for(&self, folder: &Path) -> Matchers {
-        let folders = folder.ancestors().take_while(|place| place.starts_with(&self.top));
-        let mut rules: Vec<Rc<FolderRules>> = folders
-            .map(|place| self.of_folder(place))
-            .filter(|rules| !rules.lines.is_empty())
-            .collect();
-        rules.extend(self.everywhere().iter().filter(|rules| !rules.lines.is_empty()).cloned());
-        Matchers(rules)
-    }
-
-    fn of_folder(&self, folder: &Path) -> Rc<FolderRules> {
-        let known = self.by_folder.borrow().get(folder).cloned();
-        known.unwrap_or_else(|| {
-            let text = confined::text(&self.top, &folder.join(".gitignore"));
-            let rules = Rc::new(FolderRules::of(folder, text.as_deref()));
-            self.by_folder.borrow_mut().insert(folder.to_owned(), Rc::clone(&rules));
-            rules
-        })
-    }
-
-    /// The rules that apply to the whole repository.
-    fn everywhere(&self) -> &[Rc<FolderRules>; 2] {
-        self.everywhere.get_or_init(|| {
-            let of_repository =
-                self.repository.as_ref().and_then(|found| found.text("info/exclude"));
-            let of_person = repository::persons_excludes();
-            [of_repository, of_person]
-                .map(|text| Rc::new(FolderRules::of(&self.top, text.as_deref())))
-        })
-    }
-}
-
-impl Matchers {
-    fn ignore(&self, path: &Path, is_folder: bool) -> bool {
-        let decided = self.0.iter().find_map(|rules| {
-            let below = path.strip_prefix(&rules.folder).ok()?;
-            rules.lines.decide(below.as_os_str().as_bytes(), is_folder)
-        });
-        decided == Some(true)
     }
 }
 
@@ -322,6 +251,12 @@ mod disk_tests {
             Disk::at(&self.path(root), Instant::now() + GIT)
         }
 
+        fn git(&self, arguments: &[&str]) {
+            let mut git = std::process::Command::new("git");
+            let done = git.arg("-C").arg(self.path("")).args(arguments).status();
+            assert!(done.unwrap().success(), "{arguments:?}");
+        }
+
         /// The names in a folder, with a slash after those of folders.
         #[track_caller]
         fn check(&self, root: &str, folder: &str, expected: &str) {
@@ -371,8 +306,6 @@ mod disk_tests {
     #[test]
     fn what_git_ignores_is_left_out_and_not_entered() {
         let world = World::new(&[
-            (".git/HEAD", "ref: refs/heads/main\n"),
-            (".git/info/exclude", "mine\n"),
             (".gitignore", "/build/\n*.log\nnode_modules\n# c\n!keep.log\n"),
             ("build/x", ""),
             ("node_modules/a/b", ""),
@@ -384,8 +317,18 @@ mod disk_tests {
             ("src/keep.log", ""),
             ("src/.gitignore", "!a.log\nkeep.log\n"),
             ("src/node_modules/x", ""),
+            ("tracked.log", ""),
+            (":odd.log", ""),
+            ("sub/.git/HEAD", ""),
+            ("sub/a", ""),
         ]);
-        world.check("", "", ".gitignore keep.log src/");
+        world.git(&["init", "-q"]);
+        fs::write(world.path(".git/info/exclude"), "mine\n").unwrap();
+        world.git(&["add", "-f", "tracked.log"]);
+        let object = "1111111111111111111111111111111111111111";
+        world.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{object},sub")]);
+        world.check("", "", ".gitignore keep.log src/ sub/ tracked.log");
+        world.check("", "sub", "a");
         world.check("", "src", ".gitignore a.log build/");
         world.check("", "build", "none");
         world.check("", "node_modules/a", "none");
@@ -395,6 +338,12 @@ mod disk_tests {
         world.check("src", "build", "x");
         // A user who works in an ignored folder needs to see its content.
         world.check("node_modules", "", "a/");
+    }
+
+    #[test]
+    fn where_git_cannot_say_what_it_ignores_no_folder_is_listed() {
+        let world = World::new(&[("a", ""), (".git/HEAD", "nonsense")]);
+        world.check("", "", "none");
     }
 
     #[test]
@@ -419,106 +368,13 @@ mod disk_tests {
 
     #[test]
     fn patterns_that_are_no_file_or_never_end_hold_nobody_up() {
-        let world = World::new(&[(".git/HEAD", ""), ("a", ""), ("sub/b", "")]);
+        let world = World::new(&[("a", ""), ("sub/b", "")]);
+        world.git(&["init", "-q"]);
         let fifo = std::process::Command::new("mkfifo").arg(world.path(".gitignore")).status();
         assert!(fifo.unwrap().success());
         symlink("/dev/zero", world.path("sub/.gitignore")).unwrap();
         let began = std::time::Instant::now();
-        world.check("", "", ".gitignore a sub/");
-        world.check("", "sub", ".gitignore@ b");
-        assert!(began.elapsed().as_secs() < 1, "{:?}", began.elapsed());
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::disallowed_methods)]
-mod ignored_tests {
-    use super::*;
-    use std::fs;
-    use std::io::Write;
-    use std::process::{Command, Stdio};
-
-    const LETTERS: [&str; 17] =
-        ["a", "b", "a", "b", "*", "*", "**", "?", "/", "/", "[", "]", "!", "-", "^", "\\", " "];
-    const PARTS: [&str; 12] = [
-        "[ab]",
-        "[!a]",
-        "[^b]",
-        "[a-b]",
-        "[]a]",
-        "[[:alpha:]]",
-        "[[:x:]]",
-        "/**/",
-        "**/",
-        "/**",
-        "\\*",
-        "[a/b]",
-    ];
-
-    /// A pattern that is mostly letters of the names below, by a generator of pseudo-random numbers.
-    fn pattern(seed: &mut u64) -> String {
-        let mut below = |most: usize| {
-            *seed ^= *seed << 13;
-            *seed ^= *seed >> 7;
-            *seed ^= *seed << 17;
-            usize::try_from(*seed % most as u64).unwrap()
-        };
-        let mut text = ["", "", "", "!", "/", "\\", "#"][below(7)].to_owned();
-        for _ in 0..=below(5) {
-            text += match below(4) {
-                0 => PARTS[below(PARTS.len())],
-                _ => LETTERS[below(LETTERS.len())],
-            };
-        }
-        text += ["", "", "", "/", " ", "\\ "][below(6)];
-        // Nobody escapes a slash, and git reads `**\/` in a way of its own.
-        text.replace("\\/", "/")
-    }
-
-    #[test]
-    fn git_ignores_the_same() {
-        let folder = tempfile::tempdir().unwrap();
-        let top = folder.path().canonicalize().unwrap();
-        let git = |arguments: &[&str]| {
-            let mut command = Command::new("git");
-            command.arg("-C").arg(&top).args(["-c", "core.excludesFile="]).args(arguments);
-            command
-        };
-        assert!(git(&["init", "-q"]).status().unwrap().success());
-        let mut paths = Vec::new();
-        for name in ["a", "b", "ab", "ba", "a b", "a ", "*", "!a", "-", "]", "[a", "\u{e9}", "#a"] {
-            paths.extend([name.to_owned(), format!("d/{name}"), format!("a.d/b/{name}")]);
-        }
-        for path in &paths {
-            fs::create_dir_all(top.join(path).parent().unwrap()).unwrap();
-            fs::write(top.join(path), "").unwrap();
-        }
-        for folder in ["d", "a.d", "a.d/b", "bb", "bb/a", "bb/a/a"] {
-            fs::create_dir_all(top.join(folder)).unwrap();
-            paths.push(folder.to_owned());
-        }
-        let mut seed = 0x9e37_79b9_7f4a_7c15;
-        for _ in 0..400 {
-            let text = format!("{}\n{}\n", pattern(&mut seed), pattern(&mut seed));
-            fs::write(top.join(".gitignore"), &text).unwrap();
-            let mut asked = git(&["check-ignore", "--no-index", "--stdin", "-z"])
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .spawn()
-                .unwrap();
-            asked.stdin.take().unwrap().write_all(paths.join("\0").as_bytes()).unwrap();
-            let answer = asked.wait_with_output().unwrap().stdout;
-            let theirs: Vec<&str> =
-                std::str::from_utf8(&answer).unwrap().split_terminator('\0').collect();
-            let ignored = Ignored::below(&top, None);
-            let is_ignored = |path: &&&String| {
-                let place = top.join(path);
-                let is_folder = place.is_dir();
-                ignored.is_below_ignored(place.parent().unwrap(), &top)
-                    || ignored.matchers_for(place.parent().unwrap()).ignore(&place, is_folder)
-            };
-            let ours: Vec<&String> = paths.iter().filter(|path| is_ignored(&path)).collect();
-            assert_eq!(ours, theirs, "{text:?}");
-        }
+        world.check("", "", "none");
+        assert!(began.elapsed() < 2 * GIT, "{:?}", began.elapsed());
     }
 }
