@@ -13,7 +13,7 @@ use ralph_core::modes::parallel::{self, AgentCall, Grant};
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::state::{LoopState, Worker, WorkerStanding};
-use ralph_io::git::worker_tree::{self, WorkerTree};
+use ralph_io::git::worktrees::{self, WorkerTree};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{client, client::transcript, process::clock};
 use serde_json::{Value, json};
@@ -129,7 +129,7 @@ fn told_task(call: &HookCall) -> Option<String> {
 
 /// The worker's worktree. `None` if git cannot tell; then only the report counts.
 fn worktree(call: &HookCall, state: &LoopState) -> Option<WorkerTree> {
-    worker_tree::look(Path::new(&call.input.cwd), Path::new(&state.project_root)).ok().flatten()
+    worktrees::around(Path::new(&call.input.cwd), Path::new(&state.project_root)).ok().flatten()
 }
 
 fn judge(

@@ -18,7 +18,6 @@ pub mod shared;
 pub mod tree;
 pub mod tree_id;
 pub mod worker_base;
-pub mod worker_tree;
 pub mod worktrees;
 
 use crate::client;

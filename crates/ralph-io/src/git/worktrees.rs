@@ -1,20 +1,21 @@
-//! Reads what workers' worktrees contain, and removes them.
+//! Workers' worktrees: finds them, reads what they contain, and removes them.
 //!
 //! A worker's work is what its branch contains and what it left uncommitted. We turn both into one
 //! commit without touching its branch, index or files, so it does not matter whether a worker
-//! commits.
+//! commits. The client removes the worktrees in which nothing changed. The others stay below the
+//! repository's main working tree, each with a branch, until someone removes them.
 
-mod left;
 pub mod make;
-
-pub use left::left;
 
 use crate::git::checkpoint::tree_of;
 use crate::git::checkpoint::work::{Filters, Maker, Objects, ScratchIndex};
 use crate::git::tree_id::readable;
-use crate::{git, git::tree, project};
+use crate::git::{repository, tree};
+use crate::project::{safe_read, user_files};
+use crate::{client, git, project};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
+use ralph_core::state::ClientProcess;
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -248,4 +249,144 @@ pub fn delete_branch(top: &Path, branch: &str, expected: &str) -> Result<()> {
 /// Points a ref of ours at a commit, so that git keeps the commit.
 pub fn keep(top: &Path, reference: &str, commit: &str) -> Result<()> {
     git::set_ref(top, reference, commit)
+}
+
+/// A worker's worktree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkerTree {
+    pub top: PathBuf,
+    /// Its branch; empty for a detached `HEAD`.
+    pub branch: String,
+    /// The commit at which it left the branch of the project's main working tree.
+    pub base: String,
+    /// The paths, from the top, of all files that differ from the base, committed or not. Ignored
+    /// files do not count as work.
+    pub files: Vec<String>,
+}
+
+/// Inspects the worktree around a folder; `None` if it is the project's own working tree, or not in
+/// the project's repository.
+pub fn around(folder: &Path, project: &Path) -> Result<Option<WorkerTree>> {
+    let (Ok(folder), Ok(project)) = (folder.canonicalize(), project.canonicalize()) else {
+        return Ok(None);
+    };
+    let (Some(its), Some(ours)) = (repository::around(&folder), repository::around(&project))
+    else {
+        return Ok(None);
+    };
+    if its.top == ours.top || its.common() != ours.common() {
+        return Ok(None);
+    }
+    let head = git::line(git::command(&ours.top).args(["rev-parse", "--verify", "HEAD"]))?;
+    let base = git::line(git::command(&its.top).args(["merge-base", "HEAD", head.trim()]))?;
+    let branch = its.text("HEAD").unwrap_or_default();
+    let branch = branch.trim().strip_prefix("ref: refs/heads/").unwrap_or_default().to_owned();
+    let files = make::changed(&its.top, &base)?;
+    Ok(Some(WorkerTree { top: its.top, branch, base, files }))
+}
+
+/// The folder of the client's worktrees, below the top of a working tree.
+const FOLDER: &str = ".claude/worktrees";
+
+/// Longer than any lock reason.
+const LARGEST: u64 = 1 << 16;
+
+/// The folder of these worktrees, and the sorted names of those in which no worker is running;
+/// `None` if there is no repository.
+pub fn left(project: &Path) -> Option<(PathBuf, Vec<String>)> {
+    let repository = repository::around(&project.canonicalize().ok()?)?;
+    let top = repository.main_work_tree().unwrap_or_else(|| repository.top.clone());
+    let folder = top.join(FOLDER);
+    let mut names = user_files::names(&folder);
+    names.retain(|name| {
+        let lock = repository.common().join("worktrees").join(name).join("locked");
+        let reason = safe_read::text(&lock, LARGEST).ok().flatten();
+        folder.join(name).is_dir() && !reason.is_some_and(|reason| is_at_work(&reason))
+    });
+    Some((folder, names))
+}
+
+/// Measured with 2.1.328: while a worker is running, git's lock on its worktree names the client's process.
+///
+/// True for a reason like `claude agent agent-1f (pid 123 start 456)`, if that process still runs.
+fn is_at_work(reason: &str) -> bool {
+    let holder = || {
+        let (_, words) = reason.rsplit_once("(pid ")?;
+        let (pid, started) = words.trim_end().strip_suffix(')')?.split_once(" start ")?;
+        Some(ClientProcess { pid: pid.parse().ok()?, started: started.to_owned() })
+    };
+    holder().is_some_and(|holder| client::is_alive(&holder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::sandbox::Sandbox;
+
+    #[test]
+    fn committed_changed_new_and_deleted_files_are_work_and_ignored_ones_are_not() {
+        let at = Sandbox::new();
+        at.write("kept", "1");
+        at.write("gone", "1");
+        at.write(".gitignore", "ignored\n");
+        at.git("add -A");
+        at.git("commit -qm base");
+        at.git("worktree add -q -b work .claude/worktrees/w");
+        let tree = at.path(".claude/worktrees/w");
+        let write = |name: &str| std::fs::write(tree.join(name), "2").unwrap();
+        write("committed");
+        at.git("-C .claude/worktrees/w add committed");
+        at.git("-C .claude/worktrees/w commit -qm work");
+        write("new file");
+        write("ignored");
+        write("kept");
+        std::fs::remove_file(tree.join("gone")).unwrap();
+        // The loop continues meanwhile: later commits are not the worker's.
+        at.write("later", "1");
+        at.git("add later");
+        at.git("commit -qm later");
+        let look = around(&tree, &at.root()).unwrap().unwrap();
+        assert_eq!(look.files, ["committed", "gone", "kept", "new file"]);
+        assert_eq!((look.branch.as_str(), look.base.len()), ("work", 40));
+        assert_eq!(look.top, tree.canonicalize().unwrap());
+    }
+
+    #[test]
+    fn the_projects_own_work_tree_is_no_workers() {
+        let at = Sandbox::new();
+        std::fs::create_dir(at.path("sub")).unwrap();
+        assert_eq!(around(&at.path("sub"), &at.root()).unwrap(), None);
+        let other = Sandbox::new();
+        assert_eq!(around(&other.root(), &at.root()).unwrap(), None);
+    }
+
+    fn names(at: &Path) -> Vec<String> {
+        left(at).unwrap().1
+    }
+
+    #[test]
+    fn only_those_in_which_somebody_is_at_work_are_left_out() {
+        let at = Sandbox::new();
+        assert_eq!(names(&at.root()), [""; 0]);
+        let us = std::process::id();
+        let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+        let after = stat.rsplit_once(')').unwrap().1;
+        let started = after.split_whitespace().nth(19).unwrap().to_owned();
+        for name in ["quiet", "busy", "gone", "odd"] {
+            at.git(&format!("worktree add -q .claude/worktrees/{name}"));
+        }
+        at.write(".claude/worktrees/a-file", "");
+        for (name, reason) in [
+            ("busy", format!("claude agent busy (pid {us} start {started})\n")),
+            ("gone", format!("claude agent gone (pid {us} start 1)")),
+            ("odd", "keep".to_owned()),
+        ] {
+            at.write(&format!(".git/worktrees/{name}/locked"), &reason);
+        }
+        assert_eq!(names(&at.path("src")), ["gone", "odd", "quiet"]);
+        let (folder, from_within) = left(&at.path(".claude/worktrees/quiet")).unwrap();
+        assert_eq!(folder, at.path(".claude/worktrees"), "they are the main work tree's");
+        assert_eq!(from_within, ["gone", "odd", "quiet"]);
+        assert_eq!(left(&Sandbox::folder().root()), None);
+    }
 }
