@@ -64,7 +64,7 @@ pub fn append<R: Serialize>(folder: &Path, entry: &JournalEntry<R>) -> Result<()
     let path = path(folder);
     let describe = || format!("could not append to `{}`", path.display());
     // The line feed comes first, so that a torn line before it cannot swallow this one.
-    let line = format!("\n{}", one_line(&serde_json::to_vec_pretty(entry).with_context(describe)?));
+    let line = format!("\n{}", serde_json::to_string(entry).with_context(describe)?);
     let mut file = OpenOptions::new()
         .append(true)
         .create(true)
@@ -74,14 +74,6 @@ pub fn append<R: Serialize>(folder: &Path, entry: &JournalEntry<R>) -> Result<()
         .open(&path)
         .with_context(describe)?;
     file.write_all(line.as_bytes()).with_context(describe)
-}
-
-/// Turns a pretty-printed document into one line. Journal entries are rendered like the state, so
-/// that a hook contains that code only once. Every line feed in it, with the spaces that follow, is
-/// white space between members, because strings escape theirs.
-fn one_line(pretty: &[u8]) -> String {
-    let lines = pretty.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_start);
-    String::from_utf8_lossy(&lines.collect::<Vec<_>>().concat()).into_owned()
 }
 
 /// A journal, oldest entry first.
