@@ -25,7 +25,6 @@ use crate::process::{self, Finished, programs};
 use anyhow::{Context, Result, bail};
 use ralph_core::stop::progress;
 use std::ffi::OsStr;
-use std::fmt;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -278,19 +277,10 @@ pub(crate) fn ignored(folder: &Path) -> Result<Vec<u8>> {
     output(&mut list)
 }
 
-/// The error for a missing git.
-#[derive(Debug)]
-struct GitMissing;
-
-impl fmt::Display for GitMissing {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("could not find `git`; install it")
-    }
-}
-
 /// True if the error means that git is not installed.
 pub(crate) fn is_missing(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<GitMissing>().is_some()
+    let cause = error.root_cause().downcast_ref::<std::io::Error>();
+    cause.is_some_and(|cause| cause.kind() == ErrorKind::NotFound)
 }
 
 fn finish(command: &mut Command) -> Result<(Finished, String)> {
@@ -302,12 +292,9 @@ fn finish_within(command: &mut Command, deadline: Duration) -> Result<(Finished,
     let mut words = scratch::nameless_file().ok();
     let shared = words.as_ref().and_then(|words| words.try_clone().ok());
     command.stderr(shared.map_or_else(Stdio::null, Stdio::from));
-    let running = process::start_as_given(command).map_err(|error| {
-        let cause = error.root_cause().downcast_ref::<std::io::Error>();
-        match cause.is_some_and(|cause| cause.kind() == ErrorKind::NotFound) {
-            true => error.context(GitMissing),
-            false => error,
-        }
+    let running = process::start_as_given(command).map_err(|error| match is_missing(&error) {
+        true => error.context("could not find `git`; install it"),
+        false => error,
     })?;
     let finished = running.finish(Instant::now() + deadline, MOST_PRINTED)?;
     if finished.capped {

@@ -25,10 +25,7 @@ use crate::{git, project};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
-use std::fs::DirBuilder;
-use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -124,13 +121,7 @@ fn branch(top: &Path) -> Result<String> {
 pub fn lock(home: &Home, root: &Path, patience: Duration) -> Result<Lock> {
     home.prepare()?;
     let folder = home.root().join("merges");
-    if !folder.is_dir() {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&folder)
-            .with_context(|| format!("could not make the folder `{}`", folder.display()))?;
-    }
+    atomic::make_private(&folder)?;
     let place = folder.join(ManifestKey::project(&project::identity(root)).name());
     let held = lock::take(&place, patience).context(
         "another merge of this project is at work; run `ralph parallel merge` again when it is done",
@@ -283,12 +274,7 @@ impl Drop for Bench {
 /// Removes the worktree, in whatever state a killed process left it.
 pub fn remove_bench(top: &Path, folder: &Path) -> Result<()> {
     let _ = worktrees::remove(top, folder);
-    match folder.symlink_metadata() {
-        Err(_) => Ok(()),
-        Ok(about) if about.is_dir() => std::fs::remove_dir_all(folder),
-        Ok(_) => std::fs::remove_file(folder),
-    }
-    .with_context(|| format!("could not remove `{}`", folder.display()))
+    atomic::remove(folder).map(drop)
 }
 
 /// Replaces the merge drivers that the configuration names, so that no such program runs. Git's own
@@ -430,12 +416,7 @@ pub fn recover(place: &MergeTarget) -> Result<Option<Intent>> {
 
 /// Removes the note, once its content is recorded elsewhere.
 pub fn done(place: &MergeTarget) -> Result<()> {
-    match std::fs::remove_file(place.note()) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("could not remove `{}`", place.note().display()))
-        }
-        _ => Ok(()),
-    }
+    atomic::remove(&place.note()).map(drop)
 }
 
 impl MergeTarget {

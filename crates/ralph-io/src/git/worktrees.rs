@@ -12,6 +12,7 @@ use crate::git::checkpoint::work::{Filters, Maker, Objects, ScratchIndex};
 use crate::git::tree_id::readable;
 use crate::git::{repository, tree};
 use crate::project::{safe_read, user_files};
+use crate::store::atomic;
 use crate::{client, git, project};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -224,18 +225,13 @@ pub fn put_away(top: &Path, folder: &Path, is_listed: bool) -> Result<()> {
         // Synced: if the old name came back after a power cut, it would hold only half of the
         // files.
         std::fs::rename(folder, &aside)
-            .and_then(|()| crate::store::atomic::sync_folder(&aside))
+            .and_then(|()| atomic::sync_folder(&aside))
             .with_context(describe)?;
     }
     if is_listed {
         remove(top, folder)?;
     }
-    match std::fs::remove_dir_all(&aside) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(describe)
-        }
-        _ => Ok(()),
-    }
+    atomic::remove(&aside).map(drop)
 }
 
 /// Deletes a branch if it is still at this commit.

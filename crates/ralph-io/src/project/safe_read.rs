@@ -6,8 +6,9 @@
 
 use anyhow::{Context, Result, bail};
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use std::fs::File;
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// Reads a regular file; `None` if it does not exist.
@@ -15,45 +16,47 @@ use std::path::Path;
 /// # Errors
 /// If it is not a regular file, is larger than `largest`, or cannot be read.
 pub(crate) fn read(path: &Path, largest: u64) -> Result<Option<Vec<u8>>> {
-    let Some(file) = open(path)? else { return Ok(None) };
-    let about = file.metadata().with_context(|| could_not(path))?;
-    if !about.is_file() {
-        bail!("`{}` is not a regular file", path.display());
-    }
-    if about.len() > largest {
+    let Some((file, length)) = open(path)? else { return Ok(None) };
+    if length > largest {
         bail!("`{}` is larger than {} KiB", path.display(), largest >> 10);
     }
-    let mut bytes = Vec::new();
-    file.take(largest).read_to_end(&mut bytes).with_context(|| could_not(path))?;
-    Ok(Some(bytes))
+    read_on(path, file, largest).map(Some)
+}
+
+/// Reads at most `length` bytes from the beginning of a regular file; `None` if there are none to read.
+pub(crate) fn beginning(path: &Path, length: u64) -> Option<Vec<u8>> {
+    let (file, _) = open(path).ok()??;
+    read_on(path, file, length).ok()
 }
 
 /// Reads at most `length` bytes from the end of a regular file. The flag is true if that is the
 /// whole file. `None` if the file does not exist.
 pub(crate) fn tail(path: &Path, length: u64) -> Result<Option<(Vec<u8>, bool)>> {
-    let Some(mut file) = open(path)? else { return Ok(None) };
+    let Some((mut file, whole)) = open(path)? else { return Ok(None) };
+    let from = whole.saturating_sub(length);
+    file.seek(SeekFrom::Start(from)).with_context(|| could_not(path))?;
+    Ok(Some((read_on(path, file, length)?, from == 0)))
+}
+
+fn read_on(path: &Path, file: File, most: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).with_context(|| could_not(path))?;
+    Ok(bytes)
+}
+
+/// A regular file and its length; `None` if it does not exist.
+fn open(path: &Path) -> Result<Option<(File, u64)>> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(fd) => File::from(fd),
+        Err(Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(std::io::Error::from(error)).with_context(|| could_not(path)),
+    };
     let about = file.metadata().with_context(|| could_not(path))?;
     if !about.is_file() {
         bail!("`{}` is not a regular file", path.display());
     }
-    let from = about.len().saturating_sub(length);
-    let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(from))
-        .and_then(|_| file.take(length).read_to_end(&mut bytes))
-        .with_context(|| could_not(path))?;
-    Ok(Some((bytes, from == 0)))
-}
-
-/// Returns `None` if the file does not exist.
-fn open(path: &Path) -> Result<Option<File>> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    match rustix::fs::open(path, flags, Mode::empty()) {
-        Ok(fd) => Ok(Some(File::from(fd))),
-        Err(error) => match std::io::Error::from(error) {
-            error if error.kind() == ErrorKind::NotFound => Ok(None),
-            error => Err(error).with_context(|| could_not(path)),
-        },
-    }
+    Ok(Some((file, about.len())))
 }
 
 /// Reads a UTF-8 text file, as [`read`] does.

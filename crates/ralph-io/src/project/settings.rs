@@ -1,13 +1,12 @@
 //! Reads `ralph.toml`, the user's and the project's, and decides whether the project's is trusted.
 
+use crate::project::{safe_read, trusted_read, user_files};
 use crate::store::home::Home;
-use crate::{client, project::safe_read, project::trusted_read, store::atomic};
+use crate::{client, store::atomic};
 use anyhow::{Context, Result, anyhow};
 use ralph_core::project::settings::{Settings, UnknownKey, unknown_keys};
 use ralph_core::text::hex::sha256;
-use std::fs::DirBuilder;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// Settings fit on a page, so this is generous.
@@ -188,13 +187,7 @@ pub fn trust(home: &Home, project_root: &Path, shown: &str) -> Result<()> {
 pub fn trust_file(home: &Home, key: &Path, shown: &str) -> Result<()> {
     home.prepare()?;
     let record = record(home, key);
-    let folder = record.parent().unwrap_or(Path::new("/"));
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-        .and_then(|()| atomic::sync_folder(folder))
-        .with_context(|| format!("could not make `{}`", folder.display()))?;
+    user_files::make_folders(record.parent().unwrap_or(Path::new("/")), 0o700)?;
     atomic::write(&record, sha256(shown.as_bytes()).as_bytes())
 }
 

@@ -19,20 +19,6 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     read_at_most(path, LARGEST)
 }
 
-/// The error for a file that was replaced while it was read. Reading it again helps.
-#[derive(Debug)]
-pub(crate) struct Replaced {
-    path: String,
-}
-
-impl std::fmt::Display for Replaced {
-    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(to, "`{}` was replaced while it was read", self.path)
-    }
-}
-
-impl std::error::Error for Replaced {}
-
 /// Reads a regular file of ours even if others can write it. The caller must not base a decision on
 /// it.
 pub(crate) fn peek(path: &Path) -> Option<Vec<u8>> {
@@ -53,9 +39,16 @@ pub(crate) fn peek(path: &Path) -> Option<Vec<u8>> {
 pub(crate) fn read_settled(path: &Path) -> Result<Option<Vec<u8>>> {
     let Some((bytes, read)) = read_with(path, LARGEST)? else { return Ok(None) };
     if !keeps_its_name(path, &read) {
-        return Err(anyhow::Error::new(Replaced { path: path.display().to_string() }));
+        return Err(anyhow::Error::from(std::io::Error::from(ErrorKind::ResourceBusy)))
+            .with_context(|| format!("`{}` was replaced while it was read", path.display()));
     }
     Ok(Some(bytes))
+}
+
+/// True for the error of a file that was replaced while it was read. Reading it again helps.
+pub(crate) fn was_replaced(error: &anyhow::Error) -> bool {
+    let cause = error.root_cause().downcast_ref::<std::io::Error>();
+    cause.is_some_and(|cause| cause.kind() == ErrorKind::ResourceBusy)
 }
 
 fn keeps_its_name(path: &Path, read: &Metadata) -> bool {
@@ -161,7 +154,7 @@ mod tests {
         assert_eq!(read_settled(&path).unwrap().unwrap(), b"old");
         let (_, about) = read_with(&path, LARGEST).unwrap().unwrap();
         assert!(keeps_its_name(&path, &about));
-        crate::store::atomic::write_and_exchange(&path, &spare, &[b"new"]).unwrap();
+        crate::store::atomic::write_and_exchange(&path, &spare, b"new").unwrap();
         assert!(!keeps_its_name(&path, &about));
     }
 

@@ -77,8 +77,7 @@ pub fn remove_all(path: &Path) -> Result<()> {
     if found.uid() != rustix::process::geteuid().as_raw() {
         bail!("`{shown}` belongs to someone else; it was left unchanged");
     }
-    let removed = if found.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    removed.with_context(|| format!("could not remove `{shown}`"))
+    atomic::remove(path).map(drop)
 }
 
 /// Copies a program to another place; false if the same program is already there.

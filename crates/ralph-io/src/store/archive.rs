@@ -8,8 +8,6 @@ use crate::store::loop_file::LoopFile;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::state::LoopState;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// Moves an ended loop's folder to `archive/ralph_archive_<timestamp>_<loop_id>/`.
@@ -23,7 +21,7 @@ pub fn put_away(home: &Home, file: &LoopFile, loop_id: &str, at: Timestamp) -> R
         let describe = || format!("could not archive `{}`", file.path().display());
         let state =
             trusted_read::read(file.path()).with_context(describe)?.with_context(describe)?;
-        DirBuilder::new().recursive(true).mode(0o700).create(&target).with_context(describe)?;
+        atomic::make_private(&target)?;
         atomic::write(archived.path(), &state)?;
         return Ok(archived);
     }
@@ -47,11 +45,7 @@ pub fn put_away(home: &Home, file: &LoopFile, loop_id: &str, at: Timestamp) -> R
 pub(crate) fn make(home: &Home, state: &LoopState, at: Timestamp) -> Result<LoopFile> {
     let name = format!("ralph_archive_{}_{}", clock::compact(at), state.loop_id);
     let target = home.archive().join(name);
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(&target)
-        .with_context(|| format!("could not make the folder `{}`", target.display()))?;
+    atomic::make_private(&target)?;
     let archived = LoopFile::at(target.join("state.json"));
     archived.create(state)?;
     Ok(archived)

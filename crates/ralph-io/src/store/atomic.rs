@@ -5,9 +5,9 @@ use anyhow::{Context, Result};
 use rustix::fs::{CWD, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Writes the bytes to a temporary file in the same folder, syncs it, renames it over `path`, and
@@ -65,13 +65,13 @@ pub(crate) fn write_unsynced(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     written
 }
 
-/// Writes the bytes, given in parts, to the file at `spare`, syncs it, and exchanges the two names, so that `path`
+/// Writes the bytes to the file at `spare`, syncs it, and exchanges the two names, so that `path`
 /// holds the new bytes and `spare` the old ones. Both must be in the same folder.
 ///
 /// Returns false and leaves `path` untouched where the system cannot exchange names.
-pub fn write_and_exchange(path: &Path, spare: &Path, parts: &[&[u8]]) -> Result<bool> {
+pub fn write_and_exchange(path: &Path, spare: &Path, bytes: &[u8]) -> Result<bool> {
     let describe = || format!("could not write `{}`", path.display());
-    overwrite(spare, parts).and_then(|file| file.sync_data()).with_context(describe)?;
+    overwrite(spare, bytes).and_then(|file| file.sync_data()).with_context(describe)?;
     // A test that asks for it plays a file system that cannot; macOS has a call of its own.
     if portable::is_tested() {
         return Ok(false);
@@ -90,7 +90,7 @@ const PIECE: usize = 16 << 10;
 
 /// Overwrites a file in place, which keeps its blocks on the disk. Leaves alone what is equal already:
 /// a stop changes little of a long list of tasks, and a sync waits for what was written.
-pub(crate) fn overwrite(path: &Path, parts: &[&[u8]]) -> std::io::Result<File> {
+pub(crate) fn overwrite(path: &Path, bytes: &[u8]) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     let options = options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
@@ -102,9 +102,9 @@ pub(crate) fn overwrite(path: &Path, parts: &[&[u8]]) -> std::io::Result<File> {
     }
     let mut old = vec![0; PIECE];
     let mut at = 0;
-    for piece in parts.iter().flat_map(|part| part.chunks(PIECE)) {
+    for piece in bytes.chunks(PIECE) {
         let old = &mut old[..piece.len()];
-        if file.read_exact_at(old, at).is_err() || !is_same(old, piece) {
+        if file.read_exact_at(old, at).is_err() || old != piece {
             file.write_all_at(piece, at)?;
         }
         at += piece.len() as u64;
@@ -113,17 +113,32 @@ pub(crate) fn overwrite(path: &Path, parts: &[&[u8]]) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// As `==`, which compares byte by byte in a static executable.
-pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
-    let (ones, end_of_one) = one.as_chunks();
-    let (others, end_of_other) = other.as_chunks();
-    let is_same = |(one, other): (&[u8; 16], &[u8; 16])| {
-        u128::from_ne_bytes(*one) == u128::from_ne_bytes(*other)
+/// Creates a folder and those above it, private to their owner.
+pub fn make_private(folder: &Path) -> Result<()> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.with_context(|| format!("could not make the folder `{}`", folder.display()))
+}
+
+/// Creates only the last folder: that of a loop which was archived meanwhile must not come back.
+pub fn make_last(folder: &Path) -> Result<()> {
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        made => made.with_context(|| format!("could not make the folder `{}`", folder.display())),
+    }
+}
+
+/// Removes a file, or a folder with all that it holds; false if nothing was there.
+pub fn remove(path: &Path) -> Result<bool> {
+    let removed = match path.symlink_metadata() {
+        Ok(about) if about.is_dir() => std::fs::remove_dir_all(path),
+        _ => std::fs::remove_file(path),
     };
-    std::ptr::eq(one, other)
-        || one.len() == other.len()
-            && ones.iter().zip(others).all(is_same)
-            && end_of_one == end_of_other
+    match removed {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        removed => {
+            removed.map(|()| true).with_context(|| format!("could not remove `{}`", path.display()))
+        }
+    }
 }
 
 /// Makes a rename or a removal in the folder of `path` durable.
@@ -170,7 +185,7 @@ mod tests {
         write(&path, b"a long first state").unwrap();
         for new in [&b"second"[..], b"the third one is longer", b"4"] {
             let old = std::fs::read(&path).unwrap();
-            assert!(write_and_exchange(&path, &spare, &[new]).unwrap());
+            assert!(write_and_exchange(&path, &spare, new).unwrap());
             assert_eq!(std::fs::read(&path).unwrap(), new);
             assert_eq!(std::fs::read(&spare).unwrap(), old);
         }
@@ -183,30 +198,13 @@ mod tests {
         let mut bytes = vec![b'a'; 3 * PIECE + 5];
         for at in [0, PIECE - 1, PIECE, 2 * PIECE + 17, 3 * PIECE, 3 * PIECE + 4] {
             bytes[at] = b'b';
-            let (head, tail) = bytes.split_at(bytes.len() / 3);
-            overwrite(&path, &[head, tail]).unwrap();
+            overwrite(&path, &bytes).unwrap();
             assert_eq!(std::fs::read(&path).unwrap(), bytes, "{at}");
         }
         for length in [2 * PIECE, 2 * PIECE + 1, 5 * PIECE, 7, 0, 1] {
             bytes.resize(length, b'c');
-            let (head, tail) = bytes.split_at(bytes.len() / 3);
-            overwrite(&path, &[head, tail]).unwrap();
+            overwrite(&path, &bytes).unwrap();
             assert_eq!(std::fs::read(&path).unwrap(), bytes, "{length}");
-        }
-    }
-
-    #[test]
-    fn bytes_are_the_same_only_in_full() {
-        let bytes: Vec<u8> = (0..100).collect();
-        for length in 0..bytes.len() {
-            let one = &bytes[..length];
-            assert!(is_same(one, &Vec::from(one)));
-            assert!(!is_same(one, &bytes[..length + 1]));
-            for at in 0..length {
-                let mut other = one.to_vec();
-                other[at] ^= 1;
-                assert!(!is_same(one, &other), "{length} {at}");
-            }
         }
     }
 
@@ -230,11 +228,11 @@ mod tests {
         }
         let spare = folder.path().join("spare");
         std::fs::hard_link(&other, &spare).unwrap();
-        assert!(write_and_exchange(&path, &spare, &[b"new"]).unwrap());
+        assert!(write_and_exchange(&path, &spare, b"new").unwrap());
         assert_eq!(std::fs::read(&other).unwrap(), b"other's");
         std::fs::remove_file(&spare).unwrap();
         std::os::unix::fs::symlink(&other, &spare).unwrap();
-        assert!(write_and_exchange(&path, &spare, &[b"newer"]).is_err());
+        assert!(write_and_exchange(&path, &spare, b"newer").is_err());
         assert_eq!(std::fs::read(&other).unwrap(), b"other's");
     }
 

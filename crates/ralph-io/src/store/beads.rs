@@ -10,7 +10,6 @@ use crate::process::programs;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use ralph_core::tasks::beads::{self, BdVersion, Bead};
 use std::collections::HashMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -34,23 +33,6 @@ pub struct Bd {
     version: BdVersion,
 }
 
-/// The error for a missing bd.
-#[derive(Debug)]
-struct BdMissing(PathBuf);
-
-impl fmt::Display for BdMissing {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            to,
-            "could not find `{}`; install bd (beads, https://github.com/gastownhall/beads), or name \
-             it in RALPH_BD",
-            self.0.display()
-        )
-    }
-}
-
-impl std::error::Error for BdMissing {}
-
 impl Bd {
     /// Finds the program that `RALPH_BD` names, otherwise the `bd` on `PATH`.
     ///
@@ -59,7 +41,13 @@ impl Bd {
     pub fn find() -> Result<Bd> {
         let named = std::env::var_os("RALPH_BD").filter(|name| !name.is_empty());
         let name = PathBuf::from(named.unwrap_or_else(|| "bd".into()));
-        let program = programs::find_named(&name).ok_or(BdMissing(name))?;
+        let program = programs::find_named(&name).with_context(|| {
+            format!(
+                "could not find `{}`; install bd (beads, https://github.com/gastownhall/beads), or \
+                 name it in RALPH_BD",
+                name.display()
+            )
+        })?;
         let (code, stdout, stderr) = run(&program, &["version", "--json"])?;
         match code {
             Some(0) => Ok(Bd { version: beads::usable(&stdout).map_err(Error::msg)?, program }),

@@ -5,7 +5,6 @@
 
 use ralph_core::text::hex::hex;
 use sha2::{Digest, Sha256};
-use std::io::Read;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -21,13 +20,9 @@ pub fn of_file(path: &Path) -> String {
     }
     let Ok(mut file) = std::fs::File::open(path) else { return String::new() };
     let mut hash = Sha256::new();
-    let mut piece = vec![0; 64 << 10];
-    loop {
-        match file.read(&mut piece) {
-            Ok(0) => return hex(hash.finalize()),
-            Ok(read) => hash.update(&piece[..read]),
-            Err(_) => return String::new(),
-        }
+    match std::io::copy(&mut file, &mut hash) {
+        Ok(_) => hex(hash.finalize()),
+        Err(_) => String::new(),
     }
 }
 

@@ -1,9 +1,8 @@
 //! Ralph's home, `$RALPH_HOME`, and the folders in it.
 
-use crate::{project::trusted_read, store::atomic};
+use crate::project::{trusted_read, user_files};
 use anyhow::{Context, Result, bail};
-use std::fs::DirBuilder;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The folder of everything that outlives a process.
@@ -66,18 +65,9 @@ impl Home {
     /// # Errors
     /// If they cannot be created, belong to another user, or can be written by others.
     pub fn prepare(&self) -> Result<()> {
-        let below = [self.manifest_folder(), self.loops(), self.archive()];
-        for folder in std::iter::once(self.root.clone()).chain(below) {
-            if folder.is_dir() {
-                continue;
-            }
-            DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(&folder)
-                // Sync the parent: a synced file in an unsynced folder is lost with its folder.
-                .and_then(|()| atomic::sync_folder(&folder))
-                .with_context(|| format!("could not make the folder `{}`", folder.display()))?;
+        for folder in [self.root.clone(), self.manifest_folder(), self.loops(), self.archive()] {
+            // With a sync: a synced file in an unsynced folder is lost with its folder.
+            user_files::make_folders(&folder, 0o700)?;
         }
         self.check()
     }

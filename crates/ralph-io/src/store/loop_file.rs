@@ -10,11 +10,8 @@ use crate::store::lock::{self, Lock};
 use crate::store::second_place::SecondPlace;
 use crate::{process::clock, project::trusted_read, store::atomic, store::notice, store::watched};
 use anyhow::{Context, Result, anyhow, bail};
-use jiff::{SignedDuration, Timestamp};
 use ralph_core::state::{LoopState, Phase, SCHEMA_VERSION};
 use serde::Deserialize;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -74,14 +71,10 @@ impl LoopFile {
     /// or looks broken, is therefore read again, the last time under the lock if that is free in
     /// time.
     pub fn view(&self) -> Result<Option<Loaded>> {
-        for _ in 0..3 {
-            let seen = self.look();
-            if matches!(&seen, Ok(None) | Ok(Some(Loaded { warning: None, .. }))) {
-                return seen;
-            }
-        }
-        let _held = lock::take_existing(&self.path, lock::DEADLINE);
-        self.look()
+        self.look_up_to(3).unwrap_or_else(|| {
+            let _held = lock::take_existing(&self.path, lock::DEADLINE);
+            self.look()
+        })
     }
 
     /// As `view`, for a caller that cannot wait: tries as often, but never takes the lock.
@@ -89,44 +82,47 @@ impl LoopFile {
     /// # Errors
     /// As for `read`, and if the file was replaced during each attempt.
     pub fn glimpse(&self) -> Result<Option<Loaded>> {
-        for _ in 0..2 {
-            let seen = self.look();
-            if matches!(&seen, Ok(None) | Ok(Some(Loaded { warning: None, .. }))) {
-                return seen;
-            }
-        }
-        self.look()
+        self.look_up_to(2).unwrap_or_else(|| self.look())
+    }
+
+    fn look_up_to(&self, times: usize) -> Option<Result<Option<Loaded>>> {
+        let is_whole =
+            |seen: &Result<_>| matches!(seen, Ok(None) | Ok(Some(Loaded { warning: None, .. })));
+        (0..times).map(|_| self.look()).find(is_whole)
     }
 
     /// Reads the state once, without a lock. If the state file is gone or unusable, the last good
     /// copy replaces it: damage must not free the session.
     fn look(&self) -> Result<Option<Loaded>> {
-        let wrong = match trusted_read::read_settled(&self.path) {
-            Ok(Some(text)) if self.is_ours(&text) => return self.understand(text).map(Some),
-            Ok(Some(_)) => Some(anyhow!(
-                "the state file `{}` was changed by something else than Ralph",
-                self.path.display()
-            )),
-            Ok(None) => None,
+        let path = self.path.display();
+        let (wrong, text) = match trusted_read::read_settled(&self.path) {
+            Ok(Some(text)) if self.is_ours(&text) => match self.parse(&text, &self.path)? {
+                Ok(state) => return Ok(Some(Loaded { state, warning: None, text })),
+                Err(broken) => (Some(anyhow!(broken)), Some(text)),
+            },
+            Ok(Some(_)) => (
+                Some(anyhow!("the state file `{path}` was changed by something else than Ralph")),
+                None,
+            ),
+            Ok(None) => (None, None),
             // Another process is writing; the caller reads again.
-            Err(error) if error.is::<trusted_read::Replaced>() => return Err(error),
-            Err(error) => Some(error),
+            Err(error) if trusted_read::was_replaced(&error) => return Err(error),
+            Err(error) => (Some(error), None),
         };
-        let copy = match (self.copy(), wrong) {
-            (Ok(Some(Ok(state))), None) => {
-                (state, format!("the state file `{}` is gone", self.path.display()))
+        let gone = format!("the state file `{path}` is gone");
+        match (self.copy(), wrong) {
+            (Ok(Some(Ok(state))), wrong) => {
+                let wrong = wrong.map_or(gone, |error| format!("{error:#}"));
+                let warning = Some(format!("{wrong}; used the last good copy"));
+                Ok(Some(Loaded { state, warning, text: text.unwrap_or_default() }))
             }
-            (Ok(Some(Ok(state))), Some(error)) => (state, format!("{error:#}")),
-            (_, Some(error)) => return Err(error),
-            (Ok(None), None) => return Ok(None),
-            (Ok(Some(Err(broken))), None) => {
-                bail!("the state file `{}` is gone, and {broken}", self.path.display())
+            (_, Some(broken)) if text.is_some() => {
+                bail!("{broken}, and there is no good copy of it")
             }
-            (Err(error), None) => return Err(error),
-        };
-        let (state, wrong) = copy;
-        let warning = Some(format!("{wrong}; used the last good copy"));
-        Ok(Some(Loaded { state, warning, text: Vec::new() }))
+            (Err(error), None) | (_, Some(error)) => Err(error),
+            (Ok(Some(Err(broken))), None) => bail!("{gone}, and {broken}"),
+            (Ok(None), None) => Ok(None),
+        }
     }
 
     /// False if something else than Ralph wrote this text.
@@ -159,7 +155,7 @@ impl LoopFile {
             if self.folder().is_symlink() {
                 let _ = std::fs::remove_file(self.folder());
             }
-            let _ = DirBuilder::new().recursive(true).mode(0o700).create(self.folder());
+            let _ = atomic::make_private(self.folder());
         }
         match lock::take(&self.path, patience) {
             Ok(lock) => {
@@ -176,21 +172,6 @@ impl LoopFile {
     fn is_archived(&self) -> bool {
         let root = self.folder().parent().and_then(Path::parent);
         root.is_some_and(|root| archive::find(&Home::at(root), &self.path).is_some())
-    }
-
-    /// Parses a state, or reads the last good copy if the bytes are broken.
-    fn understand(&self, text: Vec<u8>) -> Result<Loaded> {
-        let broken = match self.parse(&text, &self.path)? {
-            Ok(state) => return Ok(Loaded { state, warning: None, text }),
-            Err(broken) => broken,
-        };
-        match self.copy()? {
-            Some(Ok(state)) => {
-                let warning = format!("{broken}; used the last good copy");
-                Ok(Loaded { state, warning: Some(warning), text })
-            }
-            _ => bail!("{broken}, and there is no good copy of it"),
-        }
     }
 
     /// Writes a new state file. The folder must exist.
@@ -211,9 +192,9 @@ impl LoopFile {
         write: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         let Some(place) = SecondPlace::of(&self.path) else { return write() };
-        place.announce(old, &[text])?;
+        place.announce(old, text)?;
         write()?;
-        place.keep(&[text]);
+        place.keep(text);
         Ok(())
     }
 
@@ -248,7 +229,7 @@ impl LoopFile {
     ) -> Result<Option<T>> {
         let Some(lock) = self.hold(lock::DEADLINE)? else { return Ok(None) };
         let now = trusted_read::read(&self.path).ok().flatten();
-        let loaded = match now.is_some_and(|now| atomic::is_same(&now, &seen.text)) {
+        let loaded = match now.is_some_and(|now| now == seen.text) {
             true => Some(seen),
             false => self.look()?,
         };
@@ -268,8 +249,9 @@ impl LoopFile {
         // Compared as text: cloning a large state for the comparison would cost more than the whole
         // hook.
         let mut text = render(&state)?;
-        if !atomic::is_same(&text, &read) || warning.is_some() {
-            stamp(&mut text, state.updated_at, clock::now());
+        if text != read || warning.is_some() {
+            state.updated_at = clock::now();
+            text = render(&state)?;
             if !was_running && state.is_running() {
                 // Before: who reads that the loop is running compares with what it goes on with.
                 watched::renew(self, Path::new(&state.project_root));
@@ -297,7 +279,7 @@ impl LoopFile {
     /// the copy is a hard link and the state is replaced.
     fn replace(&self, text: &[u8], _held: &Lock) -> Result<()> {
         let copy = self.last_good();
-        if atomic::write_and_exchange(&self.path, &copy, &[text])? {
+        if atomic::write_and_exchange(&self.path, &copy, text)? {
             return Ok(());
         }
         let spare = self.path.with_extension("json.last-good.new");
@@ -373,24 +355,10 @@ fn render(state: &LoopState) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Replaces the modification time in a rendered state. The first such member is the state's own:
-/// inside a text, its quotes would be escaped.
-///
-/// All stamps are equally long, so that what follows keeps its place and need not be written again:
-/// the last digit of the nanoseconds is no zero, which would be left out.
-fn stamp(bytes: &mut Vec<u8>, old: Timestamp, new: Timestamp) {
-    let is_short = new.subsec_nanosecond() % 10 == 0;
-    let new = new.saturating_add(SignedDuration::from_nanos(i64::from(is_short))).unwrap_or(new);
-    let [old, new] = [old, new].map(|at| format!("\n  \"updated_at\": \"{at}\""));
-    let found = bytes.windows(old.len()).position(|window| window == old.as_bytes());
-    if let Some(at) = found {
-        bytes.splice(at..at + old.len(), new.into_bytes());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jiff::Timestamp;
     use std::os::unix::fs::PermissionsExt;
 
     fn file() -> (tempfile::TempDir, LoopFile) {
@@ -549,20 +517,6 @@ mod tests {
         let state = file.read().unwrap().unwrap().state;
         assert_eq!(state.prompt, old);
         assert!(state.updated_at > Timestamp::UNIX_EPOCH);
-    }
-
-    #[test]
-    fn a_stamp_of_any_moment_has_the_same_length() {
-        for nanoseconds in [0, 1, 10, 500_000_000, 999_999_990, 999_999_999] {
-            let old = Timestamp::UNIX_EPOCH;
-            let mut text = format!("{{\n  \"updated_at\": \"{old}\"\n}}").into_bytes();
-            stamp(&mut text, old, Timestamp::new(7, nanoseconds).unwrap());
-            let text = String::from_utf8(text).unwrap();
-            assert_eq!(
-                text.len(),
-                "{\n  \"updated_at\": \"1970-01-01T00:00:07.000000001Z\"\n}".len()
-            );
-        }
     }
 
     #[test]

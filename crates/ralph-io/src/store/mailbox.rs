@@ -15,8 +15,6 @@ use jiff::Timestamp;
 use ralph_core::modes::orchestration::signal::{self, SignalKeyword};
 use ralph_core::state::LoopState;
 use ralph_core::state::signals::{self, SentSignal, SignalKind};
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -110,7 +108,7 @@ impl Mailbox {
     /// If it cannot be written, or the loop has been archived.
     pub fn send(&self, kind: SignalKind, text: &str) -> Result<String> {
         for folder in [&self.own, &self.folder, &self.inputs(), &self.processed()] {
-            make(folder)?;
+            atomic::make_last(folder)?;
         }
         // Locked, so that each signal gets its own name.
         let _held = lock::take(&self.own.join("send"), lock::DEADLINE)?;
@@ -194,23 +192,13 @@ impl Mailbox {
 
     /// The user's last signals, received or not, oldest first.
     pub fn said(&self, most: usize) -> Vec<(SignalKind, String)> {
-        let mut names: Vec<String> = names(&self.processed());
-        names.extend(self.waiting());
-        names.sort_unstable();
-        names.dedup();
-        let last = names.split_off(names.len().saturating_sub(most));
-        let read = |name: &String| self.read(name, &[&self.processed(), &self.inputs()]);
-        last.iter().filter_map(read).map(|signal| (signal.kind, signal.text)).collect()
+        self.last(most).into_iter().map(|(signal, _)| (signal.kind, signal.text)).collect()
     }
 
     /// The user's last signals, oldest first, each with whether the main conversation has received
     /// it.
     pub fn last(&self, most: usize) -> Vec<(SentSignal, bool)> {
-        let waiting = self.waiting();
-        let mut names: Vec<String> = names(&self.processed());
-        names.extend(waiting.iter().cloned());
-        names.sort_unstable();
-        names.dedup();
+        let (mut names, waiting) = (self.all(), self.waiting());
         let last = names.split_off(names.len().saturating_sub(most));
         let read = |name: &String| {
             let signal = self.read(name, &[&self.processed(), &self.inputs()])?;
@@ -257,8 +245,8 @@ impl Mailbox {
         if all.iter().all(|name| heard(&place, &all).contains(name)) {
             return Ok(None);
         }
-        make(&self.own)?;
-        make(&self.own.join("heard"))?;
+        atomic::make_last(&self.own)?;
+        atomic::make_last(&self.own.join("heard"))?;
         let Some(held) = lock_if_free(&place)? else { return Ok(None) };
         let before = heard(&place, &all);
         let mut taken = Delivery::new(&self.folder, held);
@@ -350,7 +338,7 @@ impl Delivery {
         let inputs = self.folder.join("inputs");
         let processed = self.folder.join("processed");
         // It may be missing in a mailbox that was filled by hand.
-        make(&processed)?;
+        atomic::make_last(&processed)?;
         for name in &self.names {
             let claimed = inputs.join(format!("{name}{CLAIMED}"));
             std::fs::rename(&claimed, processed.join(name))
@@ -386,13 +374,6 @@ fn born(folder: &Path) -> std::io::Result<SystemTime> {
     match about.stx_mask & StatxFlags::BTIME.bits() {
         0 => Err(std::io::ErrorKind::Unsupported.into()),
         _ => Ok(SystemTime::UNIX_EPOCH + Duration::new(seconds, about.stx_btime.tv_nsec)),
-    }
-}
-
-fn make(folder: &Path) -> Result<()> {
-    match DirBuilder::new().mode(0o700).create(folder) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        made => made.with_context(|| format!("could not make `{}`", folder.display())),
     }
 }
 

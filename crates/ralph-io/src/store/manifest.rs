@@ -11,10 +11,8 @@ use anyhow::{Context, Result, bail};
 use ralph_core::text::hex::sha256;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// Whose entry it is.
@@ -118,9 +116,8 @@ pub fn write(home: &Home, key: &ManifestKey, state: &Path) -> Result<()> {
     atomic::write(&path, &line)?;
     if let Some(copy) = key.copy(home) {
         // Without a sync, and best effort: the entry itself is there.
-        let made =
-            copy.parent().map(|all| DirBuilder::new().recursive(true).mode(0o700).create(all));
-        let _ = made.map(|made| made.and_then(|()| atomic::write_unsynced(&copy, &line)));
+        let _ = copy.parent().map(atomic::make_private);
+        let _ = atomic::write_unsynced(&copy, &line);
     }
     Ok(())
 }

@@ -1,11 +1,10 @@
 //! Gathers the paths that a loop's model must not edit.
 
+use crate::client;
+use crate::project::{safe_read, settings};
 use crate::store::home::Home;
-use crate::{client, project::settings};
 use ralph_core::guard::{self, ProtectedPaths, Skill, ToolCall};
 use std::ffi::OsString;
-use std::fs;
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 /// Gathers the paths from the environment and from the executable's location.
@@ -86,7 +85,9 @@ fn skill(
             root.join("commands").join(format!("{name}.md")),
         ]
     });
-    let texts: Vec<String> = files.filter_map(|file| text(&file)).collect();
+    let texts = files.filter_map(|file| safe_read::beginning(&file, LONGEST_SKILL));
+    let texts: Vec<String> =
+        texts.map(|text| String::from_utf8_lossy(&text).into_owned()).collect();
     let is_ours = |text: &String| shipped.iter().any(|(known, own)| *known == name && own == text);
     Skill {
         is_shipped: (prefix.is_empty() || is_plugins)
@@ -98,14 +99,6 @@ fn skill(
                 .iter()
                 .any(|text| text.lines().any(|line| line.trim_start().starts_with("hooks"))),
     }
-}
-
-fn text(file: &Path) -> Option<String> {
-    let mut bytes = Vec::new();
-    // Checked first: opening a pipe would block.
-    fs::metadata(file).ok()?.is_file().then_some(())?;
-    fs::File::open(file).ok()?.take(LONGEST_SKILL).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// As the kernel; a longer chain of links leads nowhere.
@@ -161,6 +154,7 @@ fn reversed(path: &Path) -> impl Iterator<Item = OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_link_is_followed_even_when_the_file_is_yet_to_be_made() {

@@ -1,12 +1,10 @@
 //! What runs of criteria leave in the loop's folder: command output in `receipts/`, and the trees
 //! of receipts in `trees/`.
 
-use anyhow::{Context, Result};
+use crate::store::atomic;
+use anyhow::Result;
 use jiff::Timestamp;
 use std::collections::BTreeSet;
-use std::fs::DirBuilder;
-use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// How many outputs of each criterion are kept, the latest ones: each may have 16 MiB.
@@ -14,23 +12,14 @@ const KEPT: usize = 5;
 
 /// The folder of command outputs, created if missing.
 pub fn outputs(loop_folder: &Path) -> Result<PathBuf> {
-    make(loop_folder.join("receipts"))
+    let folder = loop_folder.join("receipts");
+    atomic::make_last(&folder).map(|()| folder)
 }
 
 /// The folder of trees, created if missing.
 pub fn trees(loop_folder: &Path) -> Result<PathBuf> {
-    make(loop_folder.join("trees"))
-}
-
-/// Creates only the last folder: the folder of a loop that was archived meanwhile must not come
-/// back.
-fn make(folder: PathBuf) -> Result<PathBuf> {
-    match DirBuilder::new().mode(0o700).create(&folder) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            Err(error).with_context(|| format!("could not make the folder `{}`", folder.display()))
-        }
-        _ => Ok(folder),
-    }
+    let folder = loop_folder.join("trees");
+    atomic::make_last(&folder).map(|()| folder)
 }
 
 /// `AC-1-20260131T235959.123.txt`: the outputs of one criterion sort by time.

@@ -13,7 +13,7 @@ use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::Xxh3Default;
+use xxhash_rust::xxh3::xxh3_128;
 
 /// The folder of one loop.
 #[derive(Debug, Clone)]
@@ -46,13 +46,13 @@ impl SecondPlace {
         Some(SecondPlace { folder: all.join(folder.file_name()?) })
     }
 
-    /// Notes that the state in these parts is about to replace the old one.
+    /// Notes that this state is about to replace the old one.
     ///
     /// # Errors
     /// If the disk is full or broken, or the folder cannot be written any more, as in the client's sandbox. Where it never
     /// could, nothing is noted, and [`SecondPlace::accepts`] everything.
-    pub(crate) fn announce(&self, old: &[u8], new: &[&[u8]]) -> Result<()> {
-        let text = record(&[digest(&[old]), digest(new)]);
+    pub(crate) fn announce(&self, old: &[u8], new: &[u8]) -> Result<()> {
+        let text = record(&[xxh3_128(old), xxh3_128(new)]);
         let written = match atomic::write_unsynced(&self.digests(), text.as_bytes()) {
             Err(error) if error.kind() == ErrorKind::NotFound => DirBuilder::new()
                 .recursive(true)
@@ -70,9 +70,9 @@ impl SecondPlace {
 
     /// Keeps a copy of the state that was written, after which the old one is accepted no longer. A copy that
     /// fails or is torn is not used.
-    pub(crate) fn keep(&self, state: &[&[u8]]) {
+    pub(crate) fn keep(&self, state: &[u8]) {
         let _ = atomic::overwrite(&self.copy_file(), state);
-        let _ = atomic::write_unsynced(&self.digests(), record(&[digest(state)]).as_bytes());
+        let _ = atomic::write_unsynced(&self.digests(), record(&[xxh3_128(state)]).as_bytes());
     }
 
     /// False if something other than Ralph wrote this state.
@@ -83,7 +83,7 @@ impl SecondPlace {
         if lines.next() != Some(boot().as_str()) {
             return true;
         }
-        let found = format!("{:032x}", digest(&[state]));
+        let found = format!("{:032x}", xxh3_128(state));
         lines.any(|line| line == found)
     }
 
@@ -120,12 +120,6 @@ fn is_closed(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
 }
 
-fn digest(parts: &[&[u8]]) -> u128 {
-    let mut hasher = Xxh3Default::new();
-    parts.iter().for_each(|part| hasher.update(part));
-    hasher.digest128()
-}
-
 /// What [`SecondPlace::accepts`] reads: the machine's start, and the digests of the states that it accepts.
 fn record(digests: &[u128]) -> String {
     let digests: String = digests.iter().map(|digest| format!("{digest:032x}\n")).collect();
@@ -160,9 +154,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let place = place(folder.path());
         assert!(place.accepts(b"anything"), "nothing was announced yet");
-        place.announce(b"one", &[b"t", b"wo"]).unwrap();
+        place.announce(b"one", b"two").unwrap();
         assert!(place.accepts(b"one") && place.accepts(b"two") && !place.accepts(b"three"));
-        place.keep(&[b"two"]);
+        place.keep(b"two");
         assert!(
             place.accepts(b"two") && !place.accepts(b"one"),
             "what was rolled back is a change"
@@ -173,9 +167,9 @@ mod tests {
     fn a_copy_is_used_only_if_it_is_whole() {
         let folder = tempfile::tempdir().unwrap();
         let place = place(folder.path());
-        place.announce(b"one", &[b"two"]).unwrap();
+        place.announce(b"one", b"two").unwrap();
         assert_eq!(place.copy(), None);
-        place.keep(&[b"tw", b"o"]);
+        place.keep(b"two");
         assert_eq!(place.copy().as_deref(), Some(&b"two"[..]));
         std::fs::write(place.copy_file(), "t").unwrap();
         assert_eq!(place.copy(), None);
@@ -187,7 +181,7 @@ mod tests {
     fn after_the_machine_has_started_again_every_state_is_accepted() {
         let folder = tempfile::tempdir().unwrap();
         let place = place(folder.path());
-        place.announce(b"one", &[b"two"]).unwrap();
+        place.announce(b"one", b"two").unwrap();
         let kept = std::fs::read_to_string(place.digests()).unwrap();
         let (_, digests) = kept.split_once('\n').unwrap();
         std::fs::write(place.digests(), format!("another start\n{digests}")).unwrap();

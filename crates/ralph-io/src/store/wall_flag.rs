@@ -9,11 +9,9 @@ use crate::process::wall;
 use crate::store::home::Home;
 use crate::store::loop_file::LoopFile;
 use crate::store::{archive, atomic, lifecycle};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use ralph_core::project::settings::Settings;
 use ralph_core::state::LoopState;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// The flag of a session.
@@ -49,8 +47,7 @@ impl WallFlag {
         if std::fs::read_to_string(&path).is_ok_and(|found| found == text) {
             return Ok(());
         }
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(self.home.walls());
-        made.with_context(|| format!("could not make `{}`", self.home.walls().display()))?;
+        atomic::make_private(&self.home.walls())?;
         atomic::write(&path, text.as_bytes())
     }
 

@@ -1,7 +1,7 @@
 //! What the files looked like that decide whether a loop is held, and what has changed since.
 
 use crate::client::plugins;
-use crate::project::{settings, trusted_read};
+use crate::project::{safe_read, settings, trusted_read};
 use crate::store::atomic;
 use crate::store::lock;
 use crate::store::loop_file::LoopFile;
@@ -9,7 +9,6 @@ use crate::store::second_place::SecondPlace;
 use ralph_core::protocol::loaded::{self, WatchedKind};
 use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
 use std::fs::{self, Metadata};
-use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -124,15 +123,6 @@ fn files(project_root: &Path) -> Vec<(WatchedKind, PathBuf)> {
     files
 }
 
-/// The beginning of a file; `None` if there is none.
-fn bytes(path: &Path) -> Option<Vec<u8>> {
-    // Asked first: opening a pipe would wait.
-    fs::metadata(path).ok()?.is_file().then_some(())?;
-    let mut bytes = Vec::new();
-    fs::File::open(path).ok()?.take(LONGEST).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
-}
-
 /// Empty for a file that is not there. Nothing but this stands for an executable, so a new link to it, which has another
 /// `ctime`, must not count.
 fn stat(kind: WatchedKind, path: &Path) -> String {
@@ -158,7 +148,7 @@ fn digest(kind: WatchedKind, path: &Path) -> String {
         WatchedKind::Loaded => {
             let mut all = Vec::new();
             for file in plugins::files_of(path) {
-                let Some(mut content) = bytes(&file) else { continue };
+                let Some(mut content) = safe_read::beginning(&file, LONGEST) else { continue };
                 if let Some(folder) = file.parent().filter(|_| plugins::is_list(&file)) {
                     content = loaded::of_installed(&content, folder).into_bytes();
                 }
@@ -168,6 +158,6 @@ fn digest(kind: WatchedKind, path: &Path) -> String {
             }
             kind.digest(Some(&all))
         }
-        kind => kind.digest(bytes(path).as_deref()),
+        kind => kind.digest(safe_read::beginning(path, LONGEST).as_deref()),
     }
 }

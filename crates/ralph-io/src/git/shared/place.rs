@@ -110,8 +110,7 @@ impl SharedPlace {
     pub fn machine(&self) -> Result<Name> {
         user_files::make_folders(&self.folder, 0o700)?;
         let path = self.folder.join("name");
-        let known = trusted_read::read(&path)?.and_then(|name| String::from_utf8(name).ok());
-        if let Some(name) = known.and_then(|name| Name::try_from(name).ok()) {
+        if let Some(name) = text(&path)?.and_then(|name| Name::try_from(name).ok()) {
             return Ok(name);
         }
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -142,8 +141,8 @@ impl SharedPlace {
     /// Whether the user has trusted exactly this loop.
     pub fn trusted(&self, home: &Home, ledger: &Ledger, digest: &str) -> Trusted {
         let key = self.folder.join("plan");
-        let first = trusted_read::read(&self.folder.join(FIRST)).ok().flatten();
-        let first = first.and_then(|id| ObjectId::try_from(String::from_utf8(id).ok()?).ok());
+        let first = text(&self.folder.join(FIRST)).ok().flatten();
+        let first = first.and_then(|id| ObjectId::try_from(id).ok());
         match first {
             Some(first) if first != *ledger.first() => Trusted::Another(first),
             Some(_) if settings::is_file_trusted(home, &key, digest) => Trusted::Yes,
@@ -156,18 +155,16 @@ impl SharedPlace {
 
     /// Removes the private repository and the machine's name.
     pub fn remove(&self) -> Result<()> {
-        match std::fs::remove_dir_all(&self.folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(error).with_context(|| format!("could not remove `{}`", self.folder.display()))
-            }
-            _ => Ok(()),
-        }
+        atomic::remove(&self.folder).map(drop)
     }
 }
 
 fn remote_of(folder: &Path) -> Option<String> {
-    let known = trusted_read::read(&folder.join(REMOTE)).ok().flatten();
-    known.and_then(|name| String::from_utf8(name).ok())
+    text(&folder.join(REMOTE)).ok().flatten()
+}
+
+fn text(path: &Path) -> Result<Option<String>> {
+    Ok(trusted_read::read(path)?.and_then(|text| String::from_utf8(text).ok()))
 }
 
 fn folder(home: &Home, root: &Path) -> PathBuf {

@@ -338,14 +338,7 @@ impl TargetHash {
         let mut options = File::options();
         let file = options.read(true).custom_flags(flags.bits() as i32).open(path).ok()?;
         let mut content = Sha256::new();
-        let mut file = file.take(length);
-        let mut piece = [0; 16 * 1024];
-        loop {
-            match file.read(&mut piece).ok()? {
-                0 => break,
-                read => content.update(&piece[..read]),
-            }
-        }
+        std::io::copy(&mut file.take(length), &mut content).ok()?;
         self.bytes = self.bytes.saturating_sub(length);
         let content: [u8; 32] = content.finalize().into();
         self.put(b"file", &content);
