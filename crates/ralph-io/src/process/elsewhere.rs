@@ -139,6 +139,24 @@ pub fn run(
     }
 }
 
+/// Runs a command in an overlay alone, and without the wait for a second in which no replaced file was written: a file
+/// may have a time that is less than a second ahead, which disturbs builds and nothing that checks.
+///
+/// # Errors
+/// As for [`run`].
+pub fn run_at_once(
+    order: &CommandOrder<'_>,
+    files: &OtherFiles,
+    store: &Path,
+    root: &Path,
+) -> Result<CommandRun> {
+    if let Some(why) = portable::no_overlay() {
+        bail!("could not run a command on other files: {why}");
+    }
+    let overlay = OverlayOrder { at_once: true, ..OverlayOrder::new(order.folder, root) };
+    run_in_overlay(order, files, store, &overlay).map(|ended| ended.run)
+}
+
 fn run_in_overlay(
     order: &CommandOrder<'_>,
     files: &OtherFiles,

@@ -100,7 +100,7 @@ pub(super) fn run(
     let mut replaced: Vec<_> = files.replaced.iter().collect();
     in_order(&mut replaced, |file| file.form == OtherForm::Absent);
     for file in replaced {
-        place(&paths.to_copy(&file.path)?, &file.form, Some(&paths.copy))?;
+        place(&paths.to_copy(&file.path)?, &file.form, Some(&paths.copy), false)?;
     }
     let to_watch = files.to_watch();
     let to_watch = to_watch.iter().map(|path| paths.to_copy(path)).collect::<Result<Vec<_>>>()?;
@@ -281,8 +281,13 @@ fn renamed(text: &[u8], from: &Path, to: &Path) -> Vec<u8> {
 const PLAIN: u32 = 0o644;
 
 /// Gives a file its other form. With `within`, the folder of the file must lie there, whatever links
-/// lead to it.
-pub(super) fn place(path: &Path, form: &OtherForm, within: Option<&Path>) -> Result<()> {
+/// lead to it. With `at_once`, it may be up to a second ahead.
+pub(super) fn place(
+    path: &Path,
+    form: &OtherForm,
+    within: Option<&Path>,
+    at_once: bool,
+) -> Result<()> {
     let what = || format!("could not replace `{}`", path.display());
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { bail!(what()) };
     if matches!(form, OtherForm::Absent) && !folder.exists() {
@@ -314,7 +319,7 @@ pub(super) fn place(path: &Path, form: &OtherForm, within: Option<&Path>) -> Res
             let mut file = NamedTempFile::new_in(&folder).with_context(what)?;
             file.write_all(content).with_context(what)?;
             file.as_file().set_permissions(Permissions::from_mode(mode)).with_context(what)?;
-            set_apart(file.as_file(), &seconds).with_context(what)?;
+            set_apart(file.as_file(), &seconds, at_once).with_context(what)?;
             file.persist(&path).map(drop).with_context(what)
         }
     }
@@ -351,7 +356,7 @@ fn seconds(path: &Path) -> BTreeSet<i64> {
 
 /// Gives a file the present time once its second is none of these. A time in the future would do as
 /// well, but `make` warns of it, and `ninja` builds until it has passed.
-fn set_apart(file: &File, seconds: &BTreeSet<i64>) -> std::io::Result<()> {
+fn set_apart(file: &File, seconds: &BTreeSet<i64>, at_once: bool) -> std::io::Result<()> {
     if !seconds.contains(&file.metadata()?.mtime()) {
         return Ok(());
     }
@@ -361,7 +366,11 @@ fn set_apart(file: &File, seconds: &BTreeSet<i64>) -> std::io::Result<()> {
         if !seconds.contains(&i64::try_from(since.as_secs()).unwrap_or_default()) {
             return file.set_modified(now);
         }
-        std::thread::sleep(Duration::from_secs(since.as_secs() + 1) - since);
+        let next = Duration::from_secs(since.as_secs() + 1);
+        if at_once {
+            return file.set_modified(SystemTime::UNIX_EPOCH + next);
+        }
+        std::thread::sleep(next - since);
     }
 }
 
@@ -416,12 +425,28 @@ mod place_tests {
         fs::write(&path, "old").unwrap();
         let old = path.metadata().unwrap().mtime();
         let form = OtherForm::File { content: b"new".to_vec(), is_executable: true };
-        place(&path, &form, None).unwrap();
+        place(&path, &form, None, false).unwrap();
         let about = path.metadata().unwrap();
         assert!(about.mtime() > old);
         assert!(about.modified().unwrap() <= SystemTime::now());
         assert_eq!(about.mode() & 0o111, 0o111);
         assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_file_that_is_replaced_at_once_is_of_the_next_second() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        // Within one second, unless the machine sleeps.
+        let is_next = || {
+            fs::write(&path, "old").unwrap();
+            let old = path.metadata().unwrap().mtime();
+            place(&path, &Form::File { content: b"new", is_executable: false }, None, true)
+                .unwrap();
+            let new = path.metadata().unwrap();
+            new.mtime() == old + 1 && new.mtime_nsec() == 0
+        };
+        assert!((0..5).any(|_| is_next()));
     }
 
     /// Byte code of the file that is gone may still be there.
@@ -432,7 +457,7 @@ mod place_tests {
         fs::write(&path, "old").unwrap();
         fs::remove_file(&path).unwrap();
         let removed = folder.path().metadata().unwrap().mtime();
-        place(&path, &OtherForm::File { content: b"old".to_vec(), is_executable: false }, None)
+        place(&path, &OtherForm::File { content: b"old".to_vec(), is_executable: false }, None, false)
             .unwrap();
         assert!(path.metadata().unwrap().mtime() > removed);
     }
@@ -441,8 +466,8 @@ mod place_tests {
     fn a_folder_in_the_place_of_an_absent_file_stays() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("a")).unwrap();
-        place(&folder.path().join("a"), &OtherForm::Absent, None).unwrap();
-        place(&folder.path().join("none/b"), &OtherForm::Absent, None).unwrap();
+        place(&folder.path().join("a"), &OtherForm::Absent, None, false).unwrap();
+        place(&folder.path().join("none/b"), &OtherForm::Absent, None, false).unwrap();
         assert!(folder.path().join("a").exists());
         assert!(!folder.path().join("none").exists());
     }

@@ -7,7 +7,7 @@
 use super::opened::Watches;
 use super::overlay::NewRoot;
 use crate::process::elsewhere::private::{
-    CONTENTS, OrderedFile, OrderedForm, OverlayOrder, OverlayReport, REPORT,
+    CONTENTS, OrderedForm, OverlayOrder, OverlayReport, REPORT,
 };
 use crate::process::elsewhere::{OtherForm, copy};
 use anyhow::{Context, Result};
@@ -60,7 +60,7 @@ fn start(order: &OverlayOrder, program: &[OsString]) -> Result<(ExitStatus, Opti
     let needed: Vec<&Path> = order.needed.iter().map(|needed| path(needed)).collect();
     let root = NewRoot::lay(path(&order.place), path(&order.store), &needed)?;
     root.enter()?;
-    replace(&order.files, &mut contents)?;
+    replace(order, &mut contents)?;
     if order.is_trial {
         needed.iter().try_for_each(|needed| try_writing(needed))?;
     }
@@ -90,7 +90,7 @@ fn tell(mut report: File, what: &OverlayReport) -> Result<()> {
 }
 
 /// Puts the files into their other forms.
-fn replace(files: &[OrderedFile], contents: &mut impl Read) -> Result<()> {
+fn replace(order: &OverlayOrder, contents: &mut impl Read) -> Result<()> {
     let mut form = |form: &OrderedForm| -> Result<OtherForm> {
         Ok(match form {
             OrderedForm::Absent => OtherForm::Absent,
@@ -103,12 +103,13 @@ fn replace(files: &[OrderedFile], contents: &mut impl Read) -> Result<()> {
             }
         })
     };
-    let mut files: Vec<(&Path, OtherForm)> = files
+    let mut files: Vec<(&Path, OtherForm)> = order
+        .files
         .iter()
         .map(|file| Ok((path(&file.path), form(&file.form)?)))
         .collect::<Result<_>>()?;
     copy::in_order(&mut files, |file| file.1 == OtherForm::Absent);
-    files.iter().try_for_each(|(path, form)| copy::place(path, form, None))
+    files.iter().try_for_each(|(path, form)| copy::place(path, form, None, order.at_once))
 }
 
 /// Makes a file in a folder, and opens one that is there for writing: the kernel copies it, and cannot

@@ -119,6 +119,9 @@ pub(super) struct OverlayOrder {
     pub(super) to_watch: Vec<Vec<u8>>,
     /// True if nothing but the overlay is of interest: then it is tried whether files can be written.
     pub(super) is_trial: bool,
+    /// True if a file may be newer than the present rather than wait for the next second.
+    #[serde(default)]
+    pub(super) at_once: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -173,6 +176,7 @@ impl OverlayOrder {
             files: ordered,
             to_watch: files.to_watch().iter().map(|path| bytes(path)).collect(),
             is_trial: self.is_trial,
+            at_once: self.at_once,
         };
         let path = place.join(ORDER);
         let json = serde_json::to_vec(&order).context("could not write JSON")?;
