@@ -43,7 +43,7 @@ fn check_finding(finding: &Finding, form: OutputFormat) {
 /// What was there before is never new, and what is new is told within the client's bound.
 fn check_news(found: Vec<Finding>) {
     let before = KnownFindings::Known(found.iter().map(Finding::key).collect());
-    let sorted = baseline::sort(found.clone(), &before, |_| true);
+    let sorted = baseline::sort(found.clone(), &before);
     assert_eq!((sorted.new.len(), sorted.old, sorted.elsewhere), (0, found.len(), 0));
     let is_empty = found.is_empty();
     let told =

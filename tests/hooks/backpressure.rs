@@ -79,6 +79,47 @@ fn what_was_not_committed_when_the_loop_started_is_not_blamed_either() {
     write(&world, "a.txt", "BAD old\nfine\n").silent();
 }
 
+/// A finding in `b.txt` unless it says what `a.txt` says; notes each run.
+const DIFFERS: &str = r#"
+[[backpressure.check]]
+name = "differs"
+files = ["*.txt"]
+command = '''echo run >>"$HOME/runs"; read a <a.txt; read b <b.txt
+if [ "$a" != "$b" ]; then echo "b.txt:1:1: error: $b is not $a"; exit 1; fi'''
+"#;
+
+const SAME: [(&str, &str); 2] = [("a.txt", "one\n"), ("b.txt", "one\n")];
+
+#[test]
+fn what_the_edit_of_one_file_breaks_in_another_is_told_and_the_run_on_the_start_leaves_nothing() {
+    let world = looping(&format!("[backpressure]\nwait_seconds = 12\n{DIFFERS}"), &SAME);
+    let told = write(&world, "a.txt", "two\n");
+    match ralph_test_support::portable() {
+        // Without overlays, nobody knows whether `b.txt` was well before.
+        Some(_) => drop(told.silent()),
+        None => assert_eq!(
+            told.context(),
+            "Ralph checked a.txt: 1 new error.\nb.txt:1:1 error (differs): one is not two"
+        ),
+    }
+    let runs = fs::read_to_string(world.root().join("home/runs")).unwrap();
+    assert_eq!(runs, "run\n");
+}
+
+#[test]
+fn without_an_overlay_the_changed_lines_decide() {
+    let settings = format!("[backpressure]\nwait_seconds = 12\n{LINT}{DIFFERS}");
+    let mut world = looping(&settings, &[&SAME[..], &[("c.txt", "BAD old\nfine\n")]].concat());
+    world.set("RALPH_TEST_NO_OVERLAY", "copy");
+    write(&world, "c.txt", "one more line\nBAD old\nfine\n").silent();
+    let said = write(&world, "c.txt", "BAD old\nBAD new\n").context();
+    assert!(said.contains("1 new error.\nc.txt:2:1 error (lint): BAD new\n1 old"), "{said}");
+    world.write("a.txt", "two\n");
+    let said = write(&world, "c.txt", "BAD old\nBAD newer\n").context();
+    let elsewhere = "1 finding in other files, not listed: it is not known whether this work";
+    assert!(said.contains(elsewhere), "{said}");
+}
+
 #[test]
 fn three_hundred_old_findings_do_not_flood() {
     let old: String = (0..300).map(|_| "BAD old\n").collect();

@@ -4,7 +4,6 @@
 //! All of it can be recreated. What cannot be read counts as absent.
 
 mod around;
-mod copy;
 mod files;
 mod found;
 mod later;
@@ -12,15 +11,14 @@ mod of_loop;
 mod run;
 
 pub use around::Surroundings;
-pub use copy::Copy;
-pub use files::{content, is_file, is_folder, put_back};
+pub use files::{content, is_file, put_back};
 pub use found::{LateCheck, LateFindings, add_found, contents_before, has_found, take_found};
 pub use later::{
     LaterFile, LaterFiles, add_later, add_unseen, become_runner, beside, has_later, hold_back,
     may_run, renew, settle, take_later,
 };
-pub use of_loop::{LoopBaseline, forget_start_at, note_start, note_start_at, start_of};
-pub use run::{Limits, Ran, line_of, run};
+pub use of_loop::{LoopBaseline, forget_start_at, note_start, note_start_at, start_of, start_tree};
+pub use run::{Limits, OtherFilesOf, Ran, line_of, run};
 
 use crate::store::home::Home;
 use crate::store::{document::Document, lock};
@@ -44,7 +42,10 @@ pub struct CheckStore {
 }
 
 /// The subfolders.
-const FOLDERS: [&str; 6] = ["tools", "before", "copies", "locks", "output", "runs"];
+const FOLDERS: [&str; 4] = ["tools", "locks", "output", "runs"];
+
+/// The folders of older versions, with whole copies of the project.
+const OLDER: [&str; 2] = ["before", "copies"];
 
 impl CheckStore {
     /// The store of the project with this root, created if missing.
@@ -65,6 +66,9 @@ impl CheckStore {
                 .create(&folder)
                 .with_context(|| format!("could not make the folder `{}`", folder.display()))?;
         }
+        for name in OLDER {
+            let _ = std::fs::remove_dir_all(folder.join(name));
+        }
         Ok(CheckStore { folder })
     }
 
@@ -77,10 +81,9 @@ impl CheckStore {
         self.folder.join("tools")
     }
 
-    /// The cache folder of the tools for the copy of the project: a tool must not use what it
-    /// cached for one tree with the other.
-    pub fn tools_of_copy(&self) -> PathBuf {
-        self.folder.join("before")
+    /// The folder for runs on the files of the start.
+    pub fn elsewhere(&self) -> PathBuf {
+        self.folder.join("elsewhere")
     }
 
     /// The file that keeps a check's output. A later run of the check on the same file overwrites

@@ -1,49 +1,121 @@
-//! Finds what a check reported before the work: runs it in a copy of the tree from which the loop
-//! started, once per check, and only if there are findings to compare.
+//! Finds what a check reported before the work: runs it once on the files of the start, and only if there are findings
+//! to compare. Where that is impossible, the lines that changed decide.
 
 use super::engine::Engine;
-use super::tool::{self, CheckedTree, ToolFindings};
+use super::tool::{self, ToolFindings};
 use crate::check::engine::Durations;
 use crate::check::{CheckItem, CheckTarget};
-use ralph_core::project::check::baseline::KnownFindings;
+use ralph_core::project::check::FindingScope;
+use ralph_core::project::check::baseline::{KnownFindings, Lines, changed_lines};
 use ralph_core::project::check::finding::{Finding, FindingKey};
-use ralph_core::project::check::{Check, CheckMethod, FindingScope, Program};
-use ralph_io::store::checks::{self, Copy};
+use ralph_io::git::checkpoint::{self, ChangedSince, FileForm, FileKind};
+use ralph_io::process::elsewhere::{OtherFile, OtherFiles, OtherForm};
+use ralph_io::store::checks;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, OnceLock};
 
-/// The trees to compare with, one per project.
-pub(super) struct Trees {
+/// The starts to compare with, one per project.
+pub(super) struct Starts {
     /// The tree that the loop recorded when it started.
-    start: Option<checks::LoopBaseline>,
-    found: Mutex<HashMap<PathBuf, Option<String>>>,
+    of_loop: Option<checks::LoopBaseline>,
+    found: Mutex<HashMap<PathBuf, Option<Arc<Start>>>>,
 }
 
-impl Trees {
-    pub(super) fn since(of_loop: Option<&Path>) -> Trees {
-        Trees { start: of_loop.and_then(checks::start_of), found: Mutex::default() }
+impl Starts {
+    pub(super) fn since(of_loop: Option<&Path>) -> Starts {
+        Starts { of_loop: of_loop.and_then(checks::start_of), found: Mutex::default() }
     }
 
-    /// The project's tree from before the work; `None` outside a repository.
-    fn of(&self, root: &Path) -> Option<String> {
-        let start = self.start.as_ref().filter(|start| start.root == root);
+    /// The project as it was before the work; `None` outside a repository.
+    fn of_project(&self, root: &Path) -> Option<Arc<Start>> {
+        let recorded = self.of_loop.as_ref().filter(|start| start.root == root);
         let mut found = self.found.lock().ok()?;
-        let tree = found
-            .entry(root.to_owned())
-            .or_insert_with(|| Copy::tree(root, start.map(|start| start.tree.as_str())));
-        tree.clone()
+        let start = found.entry(root.to_owned()).or_insert_with(|| {
+            let tree = checks::start_tree(root, recorded.map(|start| start.tree.as_str()))?;
+            let (root, files) = (root.to_owned(), OnceLock::new());
+            Some(Arc::new(Start { root, tree, files }))
+        });
+        start.clone()
+    }
+
+    /// Forgets which files have changed: a fixer has changed one.
+    pub(super) fn forget(&self) {
+        if let Ok(mut found) = self.found.lock() {
+            found.clear();
+        }
     }
 }
 
-/// The stored result of a check on the copy.
+/// A project before the work.
+pub(super) struct Start {
+    root: PathBuf,
+    tree: String,
+    files: OnceLock<Option<StartFiles>>,
+}
+
+/// The files of a start.
+pub(super) struct StartFiles {
+    changed: Vec<ChangedSince>,
+    /// All of them, relative to the root.
+    all: BTreeSet<String>,
+    /// The changed ones in their first form.
+    pub(super) other: OtherFiles,
+}
+
+impl Start {
+    /// `None` if git cannot tell.
+    fn files(&self) -> Option<&StartFiles> {
+        let read = || {
+            let changed = checkpoint::changed_since_start(&self.root, &self.tree).ok()?;
+            let all = checkpoint::files_of(&self.root, &self.tree).ok()?;
+            let replaced = changed.iter().filter_map(|file| self.other_form(file)).collect();
+            let other = OtherFiles { replaced, watched: Vec::new() };
+            Some(StartFiles { changed, all, other })
+        };
+        self.files.get_or_init(read).as_ref()
+    }
+
+    fn other_form(&self, file: &ChangedSince) -> Option<OtherFile> {
+        let is_module = |form: &FileForm| form.kind == FileKind::Submodule;
+        if [&file.start, &file.now].into_iter().flatten().any(is_module) {
+            return None;
+        }
+        let form = match &file.start {
+            None => OtherForm::Absent,
+            Some(FileForm { kind: FileKind::Link, content }) => {
+                OtherForm::Link(OsStr::from_bytes(content).into())
+            }
+            Some(FileForm { kind, content }) => OtherForm::File {
+                content: content.clone(),
+                is_executable: *kind == FileKind::Executable,
+            },
+        };
+        Some(OtherFile { path: self.root.join(&file.path), form })
+    }
+}
+
+impl StartFiles {
+    /// The content of a file at the start.
+    pub(super) fn content(&self, path: &Path) -> Option<Vec<u8>> {
+        match self.other.replaced.iter().find(|file| file.path == path) {
+            Some(OtherFile { form: OtherForm::File { content, .. }, .. }) => Some(content.clone()),
+            Some(_) => None,
+            None => checks::content(path),
+        }
+    }
+}
+
+/// The stored result of a check on the files of the start.
 #[derive(Debug, Serialize, Deserialize)]
 enum Then {
     Found(Vec<FindingKey>),
     /// The time was too short; it was this many milliseconds.
     TooSlow(u128),
-    /// The tool cannot check the copy.
+    /// The tool cannot check these files, or not there.
     CannotTell,
 }
 
@@ -52,9 +124,11 @@ pub(super) fn known(
     engine: &Engine<'_>,
     target: &CheckTarget,
     item: &CheckItem,
+    found: &[Finding],
 ) -> Option<KnownFindings> {
-    let Some(tree) = engine.trees.of(&target.root) else { return Some(KnownFindings::Unknown) };
-    let name = format!("{} in {tree}", item.id);
+    let changed = || Some(changed(engine, target, found));
+    let Some(start) = engine.starts.of_project(&target.root) else { return changed() };
+    let name = format!("{} at {}", item.id, start.tree);
     let patience = engine.left_for(target, item)?;
     // Of several simultaneous edits, one runs the check and the others read its result.
     let _held = target.kept.lock(&name, patience).ok()?;
@@ -64,125 +138,63 @@ pub(super) fn known(
         // Try again only with much more time; otherwise each edit would wait for the deadline in
         // vain.
         Some(Then::TooSlow(given)) if left.as_millis() < 2 * given => return None,
-        Some(Then::CannotTell) => return Some(KnownFindings::Unknown),
+        Some(Then::CannotTell) => return changed(),
         // The edit would wait for the deadline in vain.
         _ if !Durations::of(target).fits(&item.id, left) => return None,
         _ => {}
     }
-    let Ok(copy) = Copy::of(&target.kept, &target.root, &tree, left) else {
-        return Some(KnownFindings::Unknown);
-    };
-    let then = look(engine, target, item, &copy);
+    let Some(files) = start.files() else { return changed() };
+    let then = run(engine, target, item, files);
     // A result that cannot be written is computed again next time.
     let _ = then.as_ref().map(|then| target.kept.write(&name, then));
     match then? {
         Then::Found(keys) => Some(KnownFindings::Known(keys)),
         Then::TooSlow(_) => None,
-        Then::CannotTell => Some(KnownFindings::Unknown),
+        Then::CannotTell => changed(),
     }
 }
 
-fn look(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem, copy: &Copy) -> Option<Then> {
-    let to_copy = Moved::of(target, copy);
-    let file = to_copy.path(&target.file);
-    let check = to_copy.check(&item.check);
-    let is_new = item.check.scope == FindingScope::File && !checks::is_file(&file);
-    if is_new || !checks::is_folder(&check.folder) {
+fn run(
+    engine: &Engine<'_>,
+    target: &CheckTarget,
+    item: &CheckItem,
+    start: &StartFiles,
+) -> Option<Then> {
+    let subject = match &item.check.scope {
+        FindingScope::File => &target.file,
+        FindingScope::Whole(what) => what,
+    };
+    if !start.all.iter().any(|file| target.root.join(file).starts_with(subject)) {
         return Some(Then::Found(Vec::new()));
     }
     let left = engine.left_for(target, item)?;
-    let output = target.kept.output(&format!("before: {}", item.id));
-    let place = CheckedTree { root: copy.folder().to_owned(), file, output };
-    match tool::look(engine, &check, &place, left).0 {
-        ToolFindings::Found(found) => {
-            let back = |one: Finding| Finding { message: to_copy.back(&one.message), ..one }.key();
-            Some(Then::Found(found.into_iter().map(back).collect()))
-        }
-        ToolFindings::Unfinished(_) => Some(Then::TooSlow(left.as_millis())),
-        ToolFindings::NotRun(_) => Some(Then::CannotTell),
-    }
+    Some(match tool::look(engine, target, item, Some(start), left).0 {
+        ToolFindings::Found(found) => Then::Found(found.iter().map(Finding::key).collect()),
+        ToolFindings::Unfinished(_) => Then::TooSlow(left.as_millis()),
+        ToolFindings::NotRun(_) => Then::CannotTell,
+    })
 }
 
-/// Maps paths of the project to paths of its copy.
-struct Moved {
-    /// Pairs of a folder of the project and its counterpart.
-    pairs: [(String, String); 2],
-}
-
-impl Moved {
-    fn of(target: &CheckTarget, copy: &Copy) -> Moved {
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        let kept = &target.kept;
-        Moved {
-            pairs: [
-                (text(&kept.tools()), text(&kept.tools_of_copy())),
-                (text(&target.root), text(copy.folder())),
-            ],
-        }
-    }
-
-    fn text(&self, text: &str) -> String {
-        let [tools, root] = &self.pairs;
-        replaced(&replaced(text, &root.0, &root.1), &tools.0, &tools.1)
-    }
-
-    fn back(&self, text: &str) -> String {
-        self.pairs.iter().fold(text.to_owned(), |text, (from, to)| replaced(&text, to, from))
-    }
-
-    fn path(&self, path: &Path) -> PathBuf {
-        self.text(&path.to_string_lossy()).into()
-    }
-
-    fn check(&self, check: &Check) -> Check {
-        let program = |program: &Program| Program {
-            line: program.line.iter().map(|word| self.text(word)).collect(),
-            variables: program
-                .variables
-                .iter()
-                .map(|(name, value)| (name.clone(), self.text(value)))
-                .collect(),
+/// The lines that changed in the files of these findings. Outside a repository, or if git cannot tell: all lines of
+/// the edited file.
+pub(super) fn changed(
+    engine: &Engine<'_>,
+    target: &CheckTarget,
+    found: &[Finding],
+) -> KnownFindings {
+    let start = engine.starts.of_project(&target.root);
+    let Some(files) = start.as_ref().and_then(|start| start.files()) else {
+        return KnownFindings::Changed([(target.name(), vec![1..=u32::MAX])].into());
+    };
+    let named: BTreeSet<&str> = found.iter().map(|finding| finding.file.as_str()).collect();
+    let lines = |file: &ChangedSince| -> Option<(String, Lines)> {
+        let path = file.path.to_string_lossy().into_owned();
+        let text = |form: &Option<FileForm>| {
+            form.as_ref().map(|form| String::from_utf8_lossy(&form.content).into_owned())
         };
-        let by = match &check.by {
-            CheckMethod::Program(it) => CheckMethod::Program(program(it)),
-            CheckMethod::Filter(it) => CheckMethod::Filter(program(it)),
-            CheckMethod::Shell(line) => CheckMethod::Shell(self.text(line)),
-            CheckMethod::Parser(parser) => CheckMethod::Parser(*parser),
-        };
-        Check { by, folder: self.path(&check.folder), ..check.clone() }
-    }
-}
-
-/// Replaces `from` wherever it is a whole path or the folder of one.
-fn replaced(text: &str, from: &str, to: &str) -> String {
-    let mut rest = text;
-    let mut out = String::new();
-    while let Some(at) = rest.find(from) {
-        let (before, after) = (&rest[..at], &rest[at + from.len()..]);
-        let is_whole =
-            |letter: char| !letter.is_alphanumeric() && !matches!(letter, '-' | '_' | '.');
-        let ends = after.chars().next().is_none_or(is_whole);
-        out.push_str(before);
-        out.push_str(if ends { to } else { from });
-        rest = after;
-    }
-    out + rest
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(text: &str, expected: &str) {
-        assert_eq!(replaced(text, "/p/app", "/copy"), expected);
-    }
-
-    #[test]
-    fn a_folder_is_replaced_where_it_stands_as_a_whole() {
-        check("/p/app", "/copy");
-        check("--file=/p/app/a.ts,/p/app/b", "--file=/copy/a.ts,/copy/b");
-        check("'/p/app' \"/p/app\"", "'/copy' \"/copy\"");
-        check("/p/app-2/a /p/app.old /p/apple", "/p/app-2/a /p/app.old /p/apple");
-    }
+        let now = text(&file.now).filter(|_| named.contains(path.as_str()))?;
+        Some((path, changed_lines(&text(&file.start).unwrap_or_default(), &now)))
+    };
+    let changed: BTreeMap<String, Lines> = files.changed.iter().filter_map(lines).collect();
+    KnownFindings::Changed(changed)
 }

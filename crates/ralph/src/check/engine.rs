@@ -1,7 +1,7 @@
 //! The parts that all steps of a run share: the deadline, the stored data, and the assembly of the
 //! outcome.
 
-use super::before::Trees;
+use super::before::Starts;
 use super::{CheckOrder, CheckOutcome, CheckResult, Checked, Pace};
 use crate::check::{CheckItem, CheckTarget};
 use anyhow::Result;
@@ -41,7 +41,7 @@ pub(super) struct Engine<'a> {
     pub(super) ralph: PathBuf,
     /// The bounds of the loop, in which its checks run.
     pub(super) bounds: Option<Bounds>,
-    pub(super) trees: Trees,
+    pub(super) starts: Starts,
     /// All findings, for the file with the full text.
     pub(super) all: Mutex<Vec<Finding>>,
     /// The findings that are told later.
@@ -55,7 +55,7 @@ impl<'a> Engine<'a> {
         ralph: PathBuf,
     ) -> Result<Engine<'a>> {
         let settled_ms = clock::now().as_millisecond();
-        let trees = Trees::since(order.of_loop);
+        let starts = Starts::since(order.of_loop);
         let now = Instant::now();
         let fixers_until = until.map(|until| now + until.saturating_duration_since(now) / 2);
         // A state that cannot be read may name bounds; no check runs without them.
@@ -74,7 +74,7 @@ impl<'a> Engine<'a> {
             settled_ms,
             ralph,
             bounds,
-            trees,
+            starts,
             all,
             untold,
         })
@@ -90,6 +90,7 @@ impl<'a> Engine<'a> {
         }
         if fixed.iter().any(|one| one.fixed) {
             self.settled_ms = clock::now().as_millisecond();
+            self.starts.forget();
         }
     }
 

@@ -1,5 +1,6 @@
 //! One check of one file: runs the tool or a built-in parser, and picks the new findings.
 
+use super::before::StartFiles;
 use super::engine::Engine;
 use super::{CheckResult, before};
 use crate::check::engine::Durations;
@@ -11,7 +12,7 @@ use ralph_core::project::check::{
 };
 use ralph_io::process::clock;
 use ralph_io::process::command::CommandEnd;
-use ralph_io::store::checks::{self, Limits};
+use ralph_io::store::checks::{self, Limits, OtherFilesOf};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
@@ -26,15 +27,6 @@ pub(super) enum ToolFindings {
     Unfinished(String),
     /// It did not run.
     NotRun(String),
-}
-
-/// The tree to check: the project, or the copy from before the work.
-#[derive(Debug, Clone)]
-pub(super) struct CheckedTree {
-    pub(super) root: PathBuf,
-    pub(super) file: PathBuf,
-    /// The file for the tool's output.
-    pub(super) output: PathBuf,
 }
 
 pub(super) fn run(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> CheckResult {
@@ -59,18 +51,17 @@ fn sorted(
         all.extend(found.iter().cloned());
     }
     let before = match found.is_empty() {
-        true => baseline::KnownFindings::Unknown,
-        false => match before::known(engine, target, item) {
+        true => baseline::KnownFindings::Known(Vec::new()),
+        false => match before::known(engine, target, item, &found) {
             Some(known) => known,
             // With more time, it is known what is new.
             None if engine.is_waiting() && item.check.kind != CheckKind::Fix => {
                 return CheckResult::Beside;
             }
-            None => baseline::KnownFindings::Unknown,
+            None => before::changed(engine, target, &found),
         },
     };
-    let edited = target.name();
-    let sorted = baseline::sort(found, &before, |file| file == edited);
+    let sorted = baseline::sort(found, &before);
     let (new, told_before) = engine.untold(target, &item.id, sorted.new);
     CheckResult::Found { new, old: sorted.old, elsewhere: sorted.elsewhere, told_before }
 }
@@ -107,13 +98,8 @@ fn whole(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> ToolFin
 
 /// Runs the check on the current project, and records how long it took.
 fn here(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> ToolFindings {
-    let place = CheckedTree {
-        root: target.root.clone(),
-        file: target.file.clone(),
-        output: target.kept.output(&item.id),
-    };
     let Some(left) = engine.left_for(target, item) else { return no_time(engine) };
-    let (looked, took) = look(engine, &item.check, &place, left);
+    let (looked, took) = look(engine, target, item, None, left);
     let finished = !matches!(looked, ToolFindings::Unfinished(_));
     Durations::of(target).note(item, took, finished, engine);
     looked
@@ -128,40 +114,45 @@ fn no_time(engine: &Engine<'_>) -> ToolFindings {
     ToolFindings::Unfinished(format!("the earlier checks used all of the {budget} s"))
 }
 
-/// Runs a check on a tree within this time.
+/// Runs a check within this time, on the present files or on those of the start.
 pub(super) fn look(
     engine: &Engine<'_>,
-    check: &Check,
-    place: &CheckedTree,
+    target: &CheckTarget,
+    item: &CheckItem,
+    start: Option<&StartFiles>,
     left: Duration,
 ) -> (ToolFindings, Duration) {
+    let check = &item.check;
     let (line, whole) = match &check.by {
         CheckMethod::Parser(parser) => {
-            let content = checks::content(&place.file).unwrap_or_default();
-            let found = read(*parser, &check.name, &content);
-            let named = found
-                .into_iter()
-                .map(|one| Finding { file: relative(&place.file, &place.root), ..one });
+            let content = match start {
+                Some(start) => start.content(&target.file),
+                None => checks::content(&target.file),
+            };
+            let found = read(*parser, &check.name, &content.unwrap_or_default());
+            let named = found.into_iter().map(|one| Finding { file: target.name(), ..one });
             return (ToolFindings::Found(named.collect()), Duration::ZERO);
         }
         CheckMethod::Program(program) => (checks::line_of(program, None), false),
-        CheckMethod::Filter(program) => (checks::line_of(program, Some(&place.file)), true),
+        CheckMethod::Filter(program) => (checks::line_of(program, Some(&target.file)), true),
         CheckMethod::Shell(line) => (line.clone(), false),
     };
-    let read = if whole { checks::content(&place.file) } else { None };
-    let bounds = engine.bounds.clone().map(|mut bounds| {
-        // A copy of the start of the loop is in Ralph's own folder, beside the outputs.
-        if place.output.parent().is_some_and(|ours| place.root.starts_with(ours)) {
-            bounds.write.push(place.root.to_string_lossy().into_owned());
-        }
-        bounds
-    });
+    let read = if whole { checks::content(&target.file) } else { None };
+    let (output, store) = match start {
+        Some(_) => (format!("before: {}", item.id), target.kept.elsewhere()),
+        None => (item.id.clone(), PathBuf::new()),
+    };
     let limits = Limits {
         ralph: &engine.ralph,
         folder: &check.folder,
-        output: &place.output,
+        output: &target.kept.output(&output),
         deadline: left,
-        bounds: bounds.as_ref(),
+        bounds: engine.bounds.as_ref(),
+        start: start.map(|start| OtherFilesOf {
+            files: &start.other,
+            root: &target.root,
+            store: &store,
+        }),
     };
     let ran = match checks::run(&line, &limits, whole) {
         Ok(ran) => ran,
@@ -183,7 +174,7 @@ pub(super) fn look(
     let stdout = String::from_utf8_lossy(&ran.stdout);
     let printed = Printed {
         check: &check.name,
-        file: &place.file.to_string_lossy(),
+        file: &target.file.to_string_lossy(),
         stdout: if whole { "" } else { &stdout },
         stderr: &String::from_utf8_lossy(&ran.stderr),
         code,
@@ -193,11 +184,11 @@ pub(super) fn look(
         ParsedOutput::Found(found) => {
             if let Some(read) =
                 read.filter(|read| code == Some(0) && !ran.stdout.is_empty() && *read != ran.stdout)
-                && let Err(error) = checks::put_back(&place.file, &read, &ran.stdout)
+                && let Err(error) = checks::put_back(&target.file, &read, &ran.stdout)
             {
                 return (ToolFindings::Unfinished(format!("{error:#}")), took);
             }
-            (ToolFindings::Found(named(found, check, place)), took)
+            (ToolFindings::Found(named(found, check, &target.root)), took)
         }
     }
 }
@@ -207,10 +198,10 @@ fn ended_after(left: Duration) -> String {
 }
 
 /// Makes the file names in the findings relative to the tree's root.
-fn named(found: Vec<Finding>, check: &Check, place: &CheckedTree) -> Vec<Finding> {
+fn named(found: Vec<Finding>, check: &Check, root: &Path) -> Vec<Finding> {
     let name = |file: &str| match file {
         "" => String::new(),
-        file => relative(&plain(&check.folder.join(file)), &place.root),
+        file => relative(&plain(&check.folder.join(file)), root),
     };
     let named = found.into_iter().map(|one| Finding { file: name(&one.file), ..one });
     // A compiler repeats a finding for each target that the file is part of.

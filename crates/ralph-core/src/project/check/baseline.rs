@@ -4,16 +4,21 @@
 //! two of a kind before and there are three now, one is new.
 
 use super::finding::{Finding, FindingKey, OF_TEST};
-use std::collections::{HashMap, HashSet};
+use similar::{Algorithm, capture_diff_slices};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::RangeInclusive;
 
-/// The findings from before the work began.
+/// Lines of a file, from 1.
+pub type Lines = Vec<RangeInclusive<u32>>;
+
+/// What tells the findings of the work from older ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KnownFindings {
-    /// The findings on the tree from which the loop started.
+    /// The findings on the files from which the loop started.
     Known(Vec<FindingKey>),
-    /// Not known. Findings in an edited file or without a file then count as new, and those in
-    /// other files are only counted.
-    Unknown,
+    /// Those are not known, but which lines of which files changed. A finding in another line of these files counts as
+    /// old, and in another file nobody knows.
+    Changed(BTreeMap<String, Lines>),
 }
 
 /// The findings of one check, sorted by whether to report them.
@@ -27,12 +32,8 @@ pub struct Sorted {
     pub elsewhere: usize,
 }
 
-/// Sorts the findings of one check. `is_edited` recognises an edited file by the name in a finding.
-pub fn sort(
-    found: Vec<Finding>,
-    before: &KnownFindings,
-    is_edited: impl Fn(&str) -> bool,
-) -> Sorted {
+/// Sorts the findings of one check.
+pub fn sort(found: Vec<Finding>, before: &KnownFindings) -> Sorted {
     let mut sorted = Sorted::default();
     match before {
         KnownFindings::Known(keys) => {
@@ -53,17 +54,31 @@ pub fn sort(
                 }
             }
         }
-        KnownFindings::Unknown => {
+        KnownFindings::Changed(files) => {
             for finding in found {
-                if finding.file.is_empty() || is_edited(&finding.file) {
-                    sorted.new.push(finding);
-                } else {
-                    sorted.elsewhere += 1;
+                match (files.get(&finding.file), finding.line) {
+                    (None, _) if !finding.file.is_empty() => sorted.elsewhere += 1,
+                    (Some(lines), Some(line))
+                        if !lines.iter().any(|range| range.contains(&line)) =>
+                    {
+                        sorted.old += 1;
+                    }
+                    _ => sorted.new.push(finding),
                 }
             }
         }
     }
     sorted
+}
+
+/// The lines of `now` that differ from those of `start`, and the line after each deletion.
+pub fn changed_lines(start: &str, now: &str) -> Lines {
+    let [start, now] = [start, now].map(|text| text.lines().collect::<Vec<&str>>());
+    let ops = capture_diff_slices(Algorithm::Myers, &start, &now);
+    let number = |at: usize| u32::try_from(at + 1).unwrap_or(u32::MAX);
+    let changed = ops.iter().filter(|op| op.tag() != similar::DiffTag::Equal);
+    let lines = changed.map(|op| op.new_range());
+    lines.map(|lines| number(lines.start)..=number(lines.end.max(lines.start + 1) - 1)).collect()
 }
 
 /// A test that failed before the work and now fails in another way. It may have lacked something
@@ -76,7 +91,7 @@ fn as_before(finding: Finding) -> Finding {
 /// Removes the findings that the model knows and has not fixed; returns the rest, and how many were
 /// removed.
 pub fn untold(new: Vec<Finding>, told: &[FindingKey]) -> (Vec<Finding>, usize) {
-    let sorted = sort(new, &KnownFindings::Known(told.to_vec()), |_| true);
+    let sorted = sort(new, &KnownFindings::Known(told.to_vec()));
     (sorted.new, sorted.old)
 }
 
@@ -108,7 +123,7 @@ mod tests {
     #[track_caller]
     fn check(found: &[(&str, u32, &str)], before: &KnownFindings, expected: &str) {
         let found = found.iter().map(|(file, line, message)| finding(file, *line, message));
-        let sorted = sort(found.collect(), before, |file| file == "a.ts");
+        let sorted = sort(found.collect(), before);
         let line = |one: &Finding| format!("{}:{}", one.file, one.line.unwrap());
         let new: Vec<String> = sorted.new.iter().map(line).collect();
         let shown =
@@ -139,7 +154,7 @@ mod tests {
         let test =
             |message: &str| Finding { rule: "test".to_owned(), ..finding("a.ts", 1, message) };
         let before = KnownFindings::Known(vec![test("adds: no repository").key()]);
-        let sort = |message| sort(vec![test(message)], &before, |_| true);
+        let sort = |message| sort(vec![test(message)], &before);
         assert_eq!((sort("adds: no repository").old, sort("adds: no repository").new), (1, vec![]));
         let told = sort("adds: got 3");
         assert!(
@@ -150,14 +165,27 @@ mod tests {
         let of_rule =
             |rule: &str, message: &str| Finding { rule: rule.to_owned(), ..test(message) };
         let before = KnownFindings::Known(vec![of_rule("TS1", "adds: a").key()]);
-        let other = super::sort(vec![of_rule("TS1", "adds: b")], &before, |_| true);
+        let other = super::sort(vec![of_rule("TS1", "adds: b")], &before);
         assert!(other.new[0].is_error);
     }
 
     #[test]
-    fn where_nobody_knows_the_edited_file_answers_for_its_own() {
-        let found = [("a.ts", 1, "x"), ("b.ts", 2, "y"), ("", 3, "no inputs")];
-        check(&found, &KnownFindings::Unknown, "a.ts:1 :3 | 0 old, 1 elsewhere");
+    fn where_no_earlier_run_is_known_the_changed_lines_decide() {
+        let lines = changed_lines("one\ntwo\nthree\nfour\n", "one\n2\nthree\nfour\nfive\nsix\n");
+        assert_eq!(lines, [2..=2, 5..=6]);
+        let found = [("a.ts", 1, "x"), ("a.ts", 2, "x"), ("b.ts", 2, "y"), ("", 3, "no inputs")];
+        let changed = KnownFindings::Changed([("a.ts".to_owned(), lines)].into());
+        check(&found, &changed, "a.ts:2 :3 | 1 old, 1 elsewhere");
+        let whole = Finding { line: None, ..finding("a.ts", 1, "not formatted") };
+        assert_eq!(sort(vec![whole], &changed).new.len(), 1);
+    }
+
+    #[test]
+    fn the_line_after_a_deletion_is_changed() {
+        assert_eq!(changed_lines("one\ntwo\nthree\n", "one\nthree\n"), [2..=2]);
+        assert_eq!(changed_lines("one\ntwo\n", "one\n"), [2..=2]);
+        assert_eq!(changed_lines("", "one\ntwo\n"), [1..=2]);
+        assert_eq!(changed_lines("one\n", "one\n"), []);
     }
 
     #[test]

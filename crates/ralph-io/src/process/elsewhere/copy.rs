@@ -441,7 +441,7 @@ mod place_tests {
         let is_next = || {
             fs::write(&path, "old").unwrap();
             let old = path.metadata().unwrap().mtime();
-            place(&path, &Form::File { content: b"new", is_executable: false }, None, true)
+            place(&path, &OtherForm::File { content: b"new".to_vec(), is_executable: false }, None, true)
                 .unwrap();
             let new = path.metadata().unwrap();
             new.mtime() == old + 1 && new.mtime_nsec() == 0

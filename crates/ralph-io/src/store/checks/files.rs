@@ -13,10 +13,6 @@ pub fn is_file(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|about| about.is_file() && about.len() <= LARGEST)
 }
 
-pub fn is_folder(path: &Path) -> bool {
-    path.is_dir()
-}
-
 /// The file's bytes; `None` if it is not a regular file any more, or has grown too large.
 pub fn content(path: &Path) -> Option<Vec<u8>> {
     safe_read::read(path, LARGEST).ok().flatten()

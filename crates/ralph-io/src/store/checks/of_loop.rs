@@ -1,7 +1,7 @@
 //! The tree that a loop started from, kept in its folder.
 
 use super::Surroundings;
-use crate::{git::checkpoint, process::clock, store::document::Document};
+use crate::{git, git::checkpoint, process::clock, store::document::Document};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::fs::DirBuilder;
@@ -52,6 +52,17 @@ pub fn start_of(of_loop: &Path) -> Option<LoopBaseline> {
     start(of_loop).read().ok().flatten()
 }
 
+/// The id of the tree with which a project is compared: that of the loop's start if git still has it, else that of
+/// `HEAD`; `None` if there is no repository, or no commit yet.
+pub fn start_tree(root: &Path, of_loop: Option<&str>) -> Option<String> {
+    let tree = |name: &str| {
+        let mut command = git::command(root);
+        command.args(["rev-parse", "--verify", "--quiet"]).arg(format!("{name}^{{tree}}"));
+        git::line(&mut command).ok().filter(|id| !id.is_empty())
+    };
+    of_loop.and_then(tree).or_else(|| tree("HEAD"))
+}
+
 fn start(of_loop: &Path) -> Document<LoopBaseline> {
     Document::json(of_loop.join("start.json"))
 }
@@ -70,7 +81,7 @@ mod tests {
         assert_eq!(start_of(&folder), None);
         note_start(&folder, &sandbox.root()).unwrap();
         let clean = start_of(&folder).unwrap();
-        assert_eq!(Some(&clean.tree), super::super::Copy::tree(&sandbox.root(), None).as_ref());
+        assert_eq!(Some(&clean.tree), start_tree(&sandbox.root(), None).as_ref());
         assert_eq!(clean.commit, sandbox.git("rev-parse HEAD").trim());
         sandbox.write("new", "x");
         note_start(&folder, &sandbox.path("src")).unwrap();
@@ -78,6 +89,16 @@ mod tests {
         assert_eq!(dirty.root, sandbox.root());
         assert_ne!(dirty.tree, clean.tree);
         assert_eq!(sandbox.git(&format!("cat-file -p {}:new", dirty.tree)), "x");
+    }
+
+    #[test]
+    fn a_tree_that_is_gone_gives_way_to_head_and_without_a_commit_there_is_none() {
+        let sandbox = Sandbox::new();
+        let head = start_tree(&sandbox.root(), None);
+        assert!(head.is_some());
+        let gone = "0123456789012345678901234567890123456789";
+        assert_eq!(start_tree(&sandbox.root(), Some(gone)), head);
+        assert_eq!(start_tree(&Sandbox::empty().root(), None), None);
     }
 
     #[test]

@@ -1,17 +1,16 @@
 //! Runs a check's tool like an acceptance command: under a supervisor that ends whatever it leaves,
 //! with a deadline, capped output and none of the client's secrets.
 //!
-//! Standard error goes to a separate file: a warning must not split the tool's machine-readable
-//! output.
+//! Standard error goes to a separate file, and from there below standard output: a warning must not split the tool's
+//! machine-readable output.
 
 use crate::process::clock;
 use crate::process::command::{self, CommandEnd, CommandOrder};
-use crate::process::headless::secret_variables;
+use crate::process::elsewhere::{self, OtherFiles};
 use anyhow::{Context, Result};
 use ralph_core::project::check::Program;
 use ralph_core::shell::quoted;
 use ralph_core::state::Bounds;
-use ralph_core::text::secrets::Redactor;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -53,7 +52,22 @@ pub struct Limits<'a> {
     pub deadline: Duration,
     /// The bounds of the loop; `None` if it is not sandboxed.
     pub bounds: Option<&'a Bounds>,
+    /// The files of the start; `None` for a run on the present ones.
+    pub start: Option<OtherFilesOf<'a>>,
 }
+
+/// Files of a project in another form, on which a tool runs without leaving anything.
+#[derive(Debug, Clone, Copy)]
+pub struct OtherFilesOf<'a> {
+    pub files: &'a OtherFiles,
+    /// The top of the project.
+    pub root: &'a Path,
+    /// The folder for such runs.
+    pub store: &'a Path,
+}
+
+/// Stands between standard output and standard error.
+const STDERR_BELOW: &str = "--- ralph: standard error ---";
 
 /// The result of a tool's run.
 #[derive(Debug, Clone)]
@@ -106,31 +120,45 @@ pub fn run(line: &str, limits: &Limits<'_>, whole: bool) -> Result<Ran> {
     for (name, value) in VARIABLES {
         command.push_str(&format!("export {name}={value}; "));
     }
-    let to =
-        |number: &str, path: &Path| format!("exec {number}>{}; ", quoted(&path.to_string_lossy()));
-    command.push_str(&to("2", &words));
-    if whole {
-        command.push_str(&to("1", &letters));
-    }
-    command.push_str(line);
+    let [words_file, letters_file] = [&words, &letters].map(|path| quoted(&path.to_string_lossy()));
+    let to_file = if whole { format!("exec >{letters_file}; ") } else { String::new() };
+    // The last line break ends a comment of the line.
+    command.push_str(&format!(
+        "(exec 2>{words_file}; {to_file}{line}\n); code=$?; \
+         printf '\\n%s\\n' '{STDERR_BELOW}'; cat {words_file}; exit $code"
+    ));
     let began = clock::now();
-    let ran = command::run(&CommandOrder {
+    let order = CommandOrder {
         ralph: limits.ralph,
         command: &command,
         folder: limits.folder,
         output: limits.output,
         deadline: limits.deadline,
         bounds: bounds.as_ref(),
-    });
-    let from = if whole { letters.as_path() } else { limits.output };
-    let (stdout, stderr) = (taken(from), redacted(&taken(&words)));
+    };
+    let ran = match &limits.start {
+        Some(start) => elsewhere::run_at_once(&order, start.files, start.store, start.root),
+        None => command::run(&order),
+    };
+    let printed = taken(limits.output);
+    let (stdout, stderr) = parted(&printed);
+    let stdout = if whole { taken(&letters) } else { stdout.to_owned() };
     // The content is in the result; the next run would overwrite a leftover.
     for path in [&words, &letters] {
         let _ = std::fs::remove_file(path);
     }
     let ran = ran?;
     let took = Duration::try_from(clock::now().duration_since(began)).unwrap_or_default();
-    Ok(Ran { took: ran.duration().max(took), ended: ran.ended, stdout, stderr })
+    Ok(Ran { ended: ran.ended, took: ran.duration().max(took), stdout, stderr: stderr.to_owned() })
+}
+
+/// Standard output and standard error. The tool that was ended has only the first.
+fn parted(printed: &[u8]) -> (&[u8], &[u8]) {
+    let mark = format!("\n{STDERR_BELOW}\n");
+    match printed.windows(mark.len()).rposition(|part| part == mark.as_bytes()) {
+        Some(at) => (&printed[..at], &printed[at + mark.len()..]),
+        None => (printed, &[]),
+    }
 }
 
 fn scratch_beside(output: &Path) -> Result<tempfile::TempDir> {
@@ -150,17 +178,6 @@ fn taken(path: &Path) -> Vec<u8> {
     crate::project::safe_read::read(path, LARGEST).ok().flatten().unwrap_or_default()
 }
 
-/// Redacts as the supervisor does for standard output.
-fn redacted(text: &[u8]) -> Vec<u8> {
-    let variables = secret_variables();
-    let mut redactor =
-        Redactor::new(variables.iter().map(|(name, value)| (name.as_str(), &value[..])));
-    let mut out = Vec::new();
-    redactor.feed(text, &mut out);
-    redactor.finish(&mut out);
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,5 +190,13 @@ mod tests {
         };
         assert_eq!(line_of(&program, None), r"export A='$(b)'; exec '/a b/eslint' '--x=it'\''s'");
         assert!(line_of(&program, Some(Path::new("/in put"))).ends_with(" <'/in put'"));
+    }
+
+    #[test]
+    fn what_stands_below_the_last_mark_is_standard_error() {
+        let mark = format!("\n{STDERR_BELOW}\n");
+        let printed = format!("a{mark}b\n{mark}c");
+        assert_eq!(parted(printed.as_bytes()), (format!("a{mark}b\n").as_bytes(), &b"c"[..]));
+        assert_eq!(parted(b"a"), (&b"a"[..], &b""[..]));
     }
 }
