@@ -8,7 +8,6 @@ mod edges;
 mod failure;
 mod json;
 mod lines;
-mod plain;
 #[cfg(test)]
 mod tests;
 mod whole;
@@ -95,7 +94,7 @@ pub fn read(form: OutputFormat, printed: &Printed<'_>) -> ParsedOutput {
         OutputFormat::Deno => lines::deno(printed),
         OutputFormat::Supabase => json::supabase(printed),
         OutputFormat::Sarif => json::sarif(printed),
-        OutputFormat::Plain => plain::read(printed),
+        OutputFormat::Plain => lines::plain(printed),
         OutputFormat::Whole => whole::read(printed),
     };
     match said {

@@ -1,14 +1,271 @@
-//! Formats of lines that need more than their own line: those of tsc, deno and pytest.
+//! Formats of lines: a place and a message, such as `file:line:column: message`, and those of tsc, deno and pytest, whose
+//! findings have several lines.
+//!
+//! The plain form is the fallback for every tool without a format of its own. A failed run that names no place is one
+//! finding with the last lines of the output.
 
 use super::json::path_of;
-use super::{ParsedOutput, Printed, failure, found, whole};
+use super::{LONGEST, MOST, ParsedOutput, Printed, failure, found, whole};
 use crate::project::check::finding::{Finding, OF_TEST};
+use regex_lite::{Captures, Regex, escape};
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::LazyLock;
+
+/// How many characters of a line are searched for a place. No path is longer.
+const LONGEST_HEAD: usize = 1_024;
+
+/// A pattern of ours. Its groups `file`, `line`, `column`, `rule` and `message` are those of a finding.
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("a test compiles every pattern")
+}
+
+fn group<'a>(at: &Captures<'a>, name: &str) -> &'a str {
+    at.name(name).map_or("", |part| part.as_str())
+}
+
+fn finding(at: &Captures<'_>, printed: &Printed<'_>) -> Finding {
+    let number = |name| group(at, name).parse().ok();
+    let base = printed.finding(group(at, "rule"), group(at, "message"));
+    let file = group(at, "file").to_owned();
+    Finding { file, line: number("line"), column: number("column"), ..base }
+}
+
+/// The text with a further line, unless it is longer than a message can be anyway.
+fn add_line(text: &mut String, start: &str, line: &str) {
+    if text.len() < LONGEST * 4 {
+        text.push('\n');
+        text.push_str(start);
+        text.push_str(line.trim_end());
+    }
+}
+
+// The plain form.
+
+/// Messages about code that could not be fetched, for which no place is to blame.
+const CODE_NOT_FETCHED: [&str; 2] = ["goproxy=off", "you're using offline mode"];
+
+/// Where a line names its place; `{file}` stands for a name that looks like one of a file, or for the edited file's, and a
+/// program may have put its own name in front.
+const PLACES: [&str; 5] = [
+    // PHP.
+    r"^(?:PHP )?(?<message>.*) in {file} on line (?<line>[1-9]\d{0,8})$",
+    // After a blank the number needs a colon, because `a.py: 3 problems` is not a place.
+    r"^(?:.*?: )??{file}: (?:line )?(?<line>[1-9]\d{0,8}): (?<message>.*)$",
+    r"^(?:.*?: )??{file}:(?<line>[1-9]\d{0,8})(?::(?<column>\d+))?(?:[: ]\s*(?:- )?(?<message>.*))?$",
+    r"^(?:.*?: )??{file}\((?<line>[1-9]\d{0,8})(?:,(?<column>\d+))?\):\s*(?<message>.*)$",
+    r"^(?:.*?: )??{file}: (?<message>(?:error|warning): .*)$",
+];
+
+/// Times, addresses and versions contain numbers and colons too.
+const LOOKS_LIKE_A_FILE: &str = r#"[^\s"'`<>|()]*?[./][^\s"'`<>|()]*?"#;
+
+/// Python's place, followed by nothing but a function's name; the message comes later.
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"^File "(?<file>[^"<][^"]*)", line (?<line>[1-9]\d{0,8})(?:, in .*)?$"#)
+});
+
+/// GitHub's form, which many tools can print.
+static ANNOTATION: LazyLock<Regex> =
+    LazyLock::new(|| pattern("^::(?<level>error|warning|notice) (?<members>.*?)::(?<message>.*)$"));
+
+/// The message for an earlier place: `SyntaxError: …`.
+static ERROR_NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[\w.]*(?:Error|Exception): "));
+
+static NOTE: LazyLock<Regex> = LazyLock::new(|| pattern("^(?:note|help|info): (?<message>.*)$"));
+
+/// A tool's severity. The single letters are RuboCop's, which also marks the offences that it can correct.
+static SEVERITY: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?:(?<error>(?:fatal error|error|Error|ERROR|F|E): |\[error\] )|(?:warning|Warning|W|C): |\[warning\] )\s*(?:\[Correctable\] )?(?<message>.*)$",
+    )
+});
+
+/// `error[E0308]: …` and `error TS2322: …`: the rule follows the word.
+static SEVERITY_OF_RULE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?:(?<error>error)|warning) ?(?<message>[\[A-Z].*)$"));
+
+/// `E501 line too long`, `TS2322: …`, `[E0308]: …`, `Style/Documentation: …`.
+static LEADING_RULE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?:\[(?<name>[\w./@()-]+)\]: |(?<code>[A-Z]{1,7}\d{2,6}):? |(?<cop>[A-Z][A-Za-z0-9]*/[A-Za-z0-9]+): )\s*(?<message>.*)$",
+    )
+});
+
+/// `…  [arg-type]`, `… (document-start)`.
+static TRAILING_RULE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?<message>.+?)\s+[\[(](?<name>[\w./@()-]+)[\])]$"));
+
+pub(super) fn plain(printed: &Printed<'_>) -> ParsedOutput {
+    let is_good = printed.code == Some(0);
+    let not_fetched = || failure::line_with(printed, &CODE_NOT_FETCHED);
+    if let Some(line) = (!is_good).then(not_fetched).flatten() {
+        return ParsedOutput::DidNotRun(format!("wants the network: {line}"));
+    }
+    let mut findings = plain_findings(printed);
+    if is_good {
+        // After a success, a line with a place counts only if it is labelled as an error or a
+        // warning.
+        findings.retain(|(_, is_labelled)| *is_labelled);
+    }
+    match (findings.is_empty() && !is_good, whole::gave_up(printed)) {
+        (true, Some(why)) => ParsedOutput::DidNotRun(why),
+        (true, None) => ParsedOutput::Found(vec![whole::last_lines(printed)]),
+        (false, _) => {
+            ParsedOutput::Found(findings.into_iter().map(|(finding, _)| finding).collect())
+        }
+    }
+}
+
+/// What a line of the plain form is.
+enum PlainLine<'a> {
+    /// A complete finding, and whether it is labelled as an error or a warning.
+    Finding(Finding, bool),
+    /// A note on the previous finding.
+    Note(&'a str),
+    /// A place whose message follows, as Python, Node and others print it.
+    Opens(Finding),
+    /// The message for an earlier place.
+    Names(&'a str),
+    Other,
+}
+
+/// The findings in the lines, each with whether it is labelled as an error or a warning.
+fn plain_findings(printed: &Printed<'_>) -> Vec<(Finding, bool)> {
+    let text = printed.text();
+    let places = places(printed.file);
+    let mut findings: Vec<(Finding, bool)> = Vec::new();
+    let mut open: Option<Finding> = None;
+    for line in text.lines() {
+        match plain_line(line.trim(), &places, printed) {
+            _ if findings.len() == MOST => break,
+            PlainLine::Finding(finding, is_labelled) => {
+                open = None;
+                let found = (finding, is_labelled);
+                // PHP prints an error on both streams if it displays and logs errors.
+                if findings.last() != Some(&found) {
+                    findings.push(found);
+                }
+            }
+            PlainLine::Note(note) => {
+                if let Some((last, _)) = findings.last_mut() {
+                    add_line(&mut last.message, "note: ", note);
+                }
+            }
+            PlainLine::Opens(place) => open = Some(place),
+            PlainLine::Names(message) => {
+                let named =
+                    open.take().map(|place| Finding { message: message.to_owned(), ..place });
+                findings.extend(named.map(|finding| (finding, true)));
+            }
+            PlainLine::Other => {}
+        }
+    }
+    findings
+}
+
+/// The patterns of a place. The edited file may have any name.
+fn places(edited: &str) -> Vec<Regex> {
+    let parts = Path::new(edited)
+        .ancestors()
+        .filter_map(|folder| Path::new(edited).strip_prefix(folder).ok());
+    let names = parts.filter_map(Path::to_str).chain([edited]).filter(|name| !name.is_empty());
+    let names: Vec<String> = names.map(escape).collect();
+    let file = format!("(?<file>{LOOKS_LIKE_A_FILE}|{})", names.join("|"));
+    PLACES.iter().filter_map(|text| Regex::new(&text.replace("{file}", &file)).ok()).collect()
+}
+
+fn plain_line<'a>(line: &'a str, places: &[Regex], printed: &Printed<'_>) -> PlainLine<'a> {
+    // A stack frame names a place, but not the place of the error.
+    if line.starts_with("at ") {
+        return PlainLine::Other;
+    }
+    if let Some(finding) = annotation(line, printed) {
+        return PlainLine::Finding(finding, true);
+    }
+    if let Some(at) = QUOTED.captures(line) {
+        return PlainLine::Opens(finding(&at, printed));
+    }
+    let head = line.char_indices().nth(LONGEST_HEAD).map_or(line, |(end, _)| &line[..end]);
+    let is_file = |at: &Captures<'_>| {
+        let file = group(at, "file");
+        let looks_like_one = file.contains(char::is_alphabetic) && !file.contains("://");
+        looks_like_one || Path::new(printed.file).ends_with(file)
+    };
+    let placed = places.iter().filter_map(|place| place.captures(head));
+    let Some(at) = placed.into_iter().find(is_file) else {
+        return if ERROR_NAME.is_match(line) { PlainLine::Names(line) } else { PlainLine::Other };
+    };
+    // The whole message, even if it is longer than the head.
+    let message = match at.name("message") {
+        Some(message) if message.end() == head.len() => &line[message.start()..],
+        Some(message) => message.as_str(),
+        None => "",
+    };
+    match NOTE.captures(message) {
+        _ if message.is_empty() => PlainLine::Opens(finding(&at, printed)),
+        Some(note) => PlainLine::Note(group(&note, "message")),
+        None => labelled(message, finding(&at, printed)),
+    }
+}
+
+/// Splits the message of a finding into severity, rule and message.
+fn labelled<'a>(message: &str, place: Finding) -> PlainLine<'a> {
+    let of_rule =
+        || SEVERITY_OF_RULE.captures(message).filter(|at| !rule(group(at, "message")).0.is_empty());
+    let labelled = SEVERITY.captures(message).or_else(of_rule);
+    let is_error = labelled.as_ref().map(|at| at.name("error").is_some());
+    let (rule, message) = rule(labelled.map_or(message, |at| group(&at, "message")));
+    let (is_error, rule) = match rule.split_once('/') {
+        // oxlint: `[Warning/eslint(no-debugger)]`.
+        Some(("Error", rule)) => (Some(true), rule),
+        Some(("Warning", rule)) => (Some(false), rule),
+        // oxlint prints `[Error]` for a file that it could not read.
+        None if matches!(rule, "Error" | "Warning") => (Some(rule == "Error"), ""),
+        _ => (is_error, rule),
+    };
+    let (rule, message) = (rule.to_owned(), message.to_owned());
+    let finding = Finding { rule, message, is_error: is_error.unwrap_or(true), ..place };
+    PlainLine::Finding(finding, is_error.is_some())
+}
+
+/// The tool's name for the problem, at the start or at the end of a message, as opposed to a mere number or a sentence.
+fn rule(message: &str) -> (&str, &str) {
+    let is_name =
+        |name: &str| name.len() >= 3 && name.contains(|one: char| one.is_ascii_alphabetic());
+    for pattern in [&LEADING_RULE, &TRAILING_RULE] {
+        let Some(at) = pattern.captures(message) else { continue };
+        let names = ["name", "code", "cop"].map(|name| group(&at, name));
+        if let Some(name) = names.into_iter().find(|name| is_name(name)) {
+            return (name, group(&at, "message"));
+        }
+    }
+    ("", message)
+}
+
+fn annotation(line: &str, printed: &Printed<'_>) -> Option<Finding> {
+    let at = ANNOTATION.captures(line)?;
+    let member = |name: &str| {
+        let mut members = group(&at, "members").split(',');
+        members.find_map(|member| member.strip_prefix(name)?.strip_prefix('='))
+    };
+    let number = |name| member(name).and_then(|number| number.parse().ok());
+    let (coded, message) = rule(group(&at, "message"));
+    let rule = if coded.is_empty() { member("title").unwrap_or_default() } else { coded };
+    let (file, base) = (member("file")?.to_owned(), printed.finding(rule, message));
+    let is_error = group(&at, "level") == "error";
+    Some(Finding { file, line: number("line"), column: number("col"), is_error, ..base })
+}
 
 // `tsc --pretty false`, and its coloured output if a project insists on colours.
 //
-// The forms are `a.ts(2,31): error TS2322: message` and `a.ts:2:31 - error TS2322: message`.
 // Further lines of a message follow directly and are indented.
+
+static TSC: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?:(?<file>.+?)[(:](?<line>[1-9]\d{0,8})[,:](?<column>\d+)(?:\): | - ))?error (?<rule>TS\d+): (?<message>.*)$",
+    )
+});
 
 /// tsc's errors if there is no project. A project without files (TS18003) is a finding.
 const NO_PROJECT: [&str; 3] = ["TS5057", "TS5058", "TS5081"];
@@ -17,32 +274,26 @@ const NO_PROJECT: [&str; 3] = ["TS5057", "TS5058", "TS5081"];
 /// and the content of the other one is not checked.
 const NOT_BUILT: &str = "TS6305";
 
-/// No path is longer, so the rest of a line is not searched for a place.
-const LONGEST_HEAD: usize = 1_024;
-
 pub(super) fn tsc(printed: &Printed<'_>) -> ParsedOutput {
     let text = crate::text::sanitize::plain(printed.stdout);
     let mut findings: Vec<Finding> = Vec::new();
     let mut not_built: Option<String> = None;
     let mut goes_on = false;
     for line in text.lines() {
-        if let Some(finding) = first_line(line, printed) {
-            if findings.len() == super::MOST {
+        if let Some(at) = TSC.captures(line) {
+            if findings.len() == MOST {
                 break;
             }
+            let finding = finding(&at, printed);
             goes_on = finding.rule != NOT_BUILT;
             match goes_on {
                 true => findings.push(finding),
                 false => drop(not_built.get_or_insert(finding.message)),
             }
-        } else if let Some(last) = findings.last_mut().filter(|_| goes_on && is_indented(line)) {
-            // Longer messages are truncated later anyway.
-            if last.message.len() < super::LONGEST * 4 {
-                last.message.push('\n');
-                last.message.push_str(line.trim_end());
-            }
         } else {
-            goes_on = false;
+            goes_on = goes_on && line.starts_with("  ") && !line.trim().is_empty();
+            let last = findings.last_mut().filter(|_| goes_on);
+            last.into_iter().for_each(|last| add_line(&mut last.message, "", line));
         }
     }
     match (findings.as_slice(), not_built) {
@@ -56,131 +307,88 @@ pub(super) fn tsc(printed: &Printed<'_>) -> ParsedOutput {
     }
 }
 
-fn is_indented(line: &str) -> bool {
-    line.starts_with("  ") && !line.trim().is_empty()
-}
-
-fn first_line(line: &str, printed: &Printed<'_>) -> Option<Finding> {
-    const WORD: &str = "error TS";
-    let head = line.get(..LONGEST_HEAD).unwrap_or(line);
-    let at = head.find(WORD)?;
-    let (number, message) = line[at + WORD.len()..].split_once(": ")?;
-    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let place = if at == 0 { None } else { Some(place_before(&line[..at])?) };
-    let (file, line, column) = place.unwrap_or_default();
-    let base = printed.finding(&format!("TS{number}"), message);
-    Some(Finding { file: file.to_owned(), line: Some(line), column: Some(column), ..base })
-}
-
-/// The place before the message: `a.ts(2,31): ` or `a.ts:2:31 - `.
-fn place_before(before: &str) -> Option<(&str, u32, u32)> {
-    if let Some(before) = before.strip_suffix("): ") {
-        let (file, numbers) = before.rsplit_once('(')?;
-        let (line, column) = numbers.split_once(',')?;
-        return Some((file, line.parse().ok()?, column.parse().ok()?));
-    }
-    let (before, column) = before.strip_suffix(" - ")?.rsplit_once(':')?;
-    let (file, line) = before.rsplit_once(':')?;
-    Some((file, line.parse().ok()?, column.parse().ok()?))
-}
-
 // `deno check`, `deno lint --compact` and `deno fmt`, all of which write to standard error.
 //
 // The compiler prints the place below its message. Lines that are indented further below it
 // concern another, related place.
 
-/// Follows the number of a compiler message.
-const ERROR: &str = " [ERROR]: ";
+static DENO_LINT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?<file>file://.+?): line (?<line>\d+), col (?<column>\d+) - (?<message>.*) \((?<rule>.*?)\)$",
+    )
+});
 
-/// Prefixes of the two commands that continue after an error and name the file first.
-const ERRORS_IN: [&str; 2] = ["Error linting: ", "Error formatting: "];
+/// The heading of a message. After the first kind a place must follow, or the message does not concern the code; the last
+/// kind is of commands that continue after an error, and has the message on the next line.
+static DENO_HEADING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?:error: (?<other>.*)|(?<rule>TS\d+) \[ERROR\]: (?<message>.*)|Error (?:linting|formatting): (?<file>.*))$",
+    )
+});
+
+static DENO_PLACE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^    at (?<file>.+):(?<line>[1-9]\d{0,8}):(?<column>[1-9]\d*)$"));
 
 /// Messages about code that Deno could not fetch, for which no place is to blame.
-const NOT_FETCHED: [&str; 2] = ["failed to load", "failed loading"];
+const NOT_LOADED: [&str; 2] = ["failed to load", "failed loading"];
 
 /// Limit on the lines of a message and the code below it.
 const MOST_LINES: usize = 40;
 
-pub(super) fn deno(printed: &Printed<'_>) -> ParsedOutput {
-    let text = printed.text();
-    let mut findings: Vec<Finding> = Vec::new();
-    let mut open: Option<OutputBlock<'_>> = None;
-    for line in text.lines() {
-        if findings.len() >= super::MOST {
-            break;
-        }
-        let at = line.strip_prefix("    at ").and_then(place_below);
-        let (lint, next) = (deno_lint(line, printed), OutputBlock::begins(line));
-        if at.is_some() || lint.is_some() || next.is_some() || line.is_empty() {
-            findings.extend(open.take().and_then(|block| block.finding(at, printed)));
-            findings.extend(lint);
-            open = next;
-        } else if let Some(block) = open.as_mut().filter(|block| block.lines.len() < MOST_LINES) {
-            block.lines.push(line);
-        }
-    }
-    findings.extend(open.and_then(|block| block.finding(None, printed)));
-    found(findings, printed)
-}
-
-/// `file:///project/a.ts: line 1, col 7 - message (rule)`.
-fn deno_lint(line: &str, printed: &Printed<'_>) -> Option<Finding> {
-    let (file, rest) = line.split_once(": line ")?;
-    let (line, rest) = rest.split_once(", col ")?;
-    let (column, rest) = rest.split_once(" - ")?;
-    let (message, rule) = rest.strip_suffix(')')?.rsplit_once(" (")?;
-    let base = printed.finding(rule, message);
-    let (line, column) = (number(line), number(column));
-    file.starts_with("file://").then(|| Finding { file: path_of(file), line, column, ..base })
-}
-
-/// The lines from a heading to the place.
-struct OutputBlock<'a> {
-    kind: BlockKind<'a>,
+/// A message until its place.
+struct DenoMessage<'a> {
+    start: Finding,
+    needs_place: bool,
     lines: Vec<&'a str>,
 }
 
-/// The heading of a block.
-enum BlockKind<'a> {
-    /// `TS2322 [ERROR]: message`.
-    Type { rule: &'a str },
-    /// `Error linting: /project/a.ts`; the message is on the next line.
-    In { file: &'a str },
-    /// `error: message`; it concerns the code only if a place follows.
-    Other,
+pub(super) fn deno(printed: &Printed<'_>) -> ParsedOutput {
+    let text = printed.text();
+    let mut findings: Vec<Finding> = Vec::new();
+    let mut open: Option<DenoMessage<'_>> = None;
+    for line in text.lines() {
+        if findings.len() >= MOST {
+            break;
+        }
+        let place = DENO_PLACE.captures(line).map(|at| finding(&at, printed));
+        let lint = DENO_LINT.captures(line).map(|at| finding(&at, printed));
+        let heading = DENO_HEADING.captures(line);
+        if place.is_some() || lint.is_some() || heading.is_some() || line.is_empty() {
+            findings.extend(open.take().and_then(|message| message.ended(place)));
+            findings.extend(lint);
+            open = heading.map(|at| DenoMessage {
+                start: finding(&at, printed),
+                needs_place: at.name("other").is_some(),
+                lines: at
+                    .name("other")
+                    .or(at.name("message"))
+                    .map(|it| it.as_str())
+                    .into_iter()
+                    .collect(),
+            });
+        } else if let Some(message) = open.as_mut().filter(|it| it.lines.len() < MOST_LINES) {
+            message.lines.push(line);
+        }
+    }
+    findings.extend(open.and_then(|message| message.ended(None)));
+    let named = findings.iter_mut().filter(|finding| finding.file.starts_with("file:"));
+    named.for_each(|finding| finding.file = path_of(&finding.file));
+    found(findings, printed)
 }
 
-impl<'a> OutputBlock<'a> {
-    fn begins(line: &'a str) -> Option<OutputBlock<'a>> {
-        let of = |kind, message| Some(OutputBlock { kind, lines: Vec::from_iter(message) });
-        if let Some((rule, message)) = line.split_once(ERROR) {
-            let digits = rule.strip_prefix("TS").filter(|digits| !digits.is_empty())?;
-            let is_rule = digits.bytes().all(|digit| digit.is_ascii_digit());
-            return is_rule.then(|| of(BlockKind::Type { rule }, Some(message))).flatten();
-        }
-        if let Some(file) = ERRORS_IN.iter().find_map(|word| line.strip_prefix(word)) {
-            return of(BlockKind::In { file }, None);
-        }
-        of(BlockKind::Other, Some(line.strip_prefix("error: ")?))
-    }
-
-    fn finding(self, at: Option<SourceLocation>, printed: &Printed<'_>) -> Option<Finding> {
-        let (rule, named) = match self.kind {
-            BlockKind::Type { rule } => (rule, String::new()),
-            BlockKind::In { file } => ("", file.to_owned()),
-            BlockKind::Other if at.is_none() || was_not_fetched(&self.lines) => return None,
-            BlockKind::Other => ("", String::new()),
+impl DenoMessage<'_> {
+    fn ended(self, place: Option<Finding>) -> Option<Finding> {
+        let lower = self.lines.join("\n").to_ascii_lowercase();
+        let was_not_fetched = || {
+            failure::is_about_network(&lower) || NOT_LOADED.iter().any(|word| lower.contains(word))
         };
-        let (file, line, column) = at.unwrap_or((named, None, None));
-        Some(Finding { file, line, column, ..printed.finding(rule, deno_message(&self.lines)) })
+        if self.needs_place && (place.is_none() || was_not_fetched()) {
+            return None;
+        }
+        let rule = self.start.rule.clone();
+        let place = place.unwrap_or(self.start);
+        Some(Finding { rule, message: deno_message(&self.lines), ..place })
     }
-}
-
-fn was_not_fetched(lines: &[&str]) -> bool {
-    let lower = lines.join("\n").to_ascii_lowercase();
-    failure::is_about_network(&lower) || NOT_FETCHED.iter().any(|word| lower.contains(word))
 }
 
 /// The message without the line of code at its end and the marks below that: the place is enough,
@@ -199,39 +407,30 @@ fn deno_message(lines: &[&str]) -> String {
     kept.join("\n")
 }
 
-/// A file, a line and a column.
-type SourceLocation = (String, Option<u32>, Option<u32>);
-
-/// `file:///project/a.ts:1:7`.
-fn place_below(text: &str) -> Option<SourceLocation> {
-    let (before, column) = text.rsplit_once(':')?;
-    let (file, line) = before.rsplit_once(':')?;
-    Some((path_of(file), Some(number(line)?), Some(number(column)?)))
-}
-
-fn number(text: &str) -> Option<u32> {
-    text.parse().ok().filter(|number| *number > 0)
-}
-
 // `pytest`: its short summary, and the places from the sections above it.
+
+/// A row of the summary. A parameter in brackets may contain anything.
+static PYTEST_ROW: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?<kind>FAILED|ERROR) (?<file>.+?)(?:::(?<test>.+?(?:\[.*?\])?))?(?: - (?<said>.*))?$",
+    )
+});
+
+/// `===== 2 failed in 0.1s =====` (with `-q` without the frame) and `!!!!! Interrupted: …`.
+static PYTEST_END: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?:==|!!|\d+ .*(?:failed|passed|error).* in )"));
+
+static PYTEST_PLACE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?<file>[^ :][^:]*):(?<line>[1-9]\d{0,8}):"));
 
 /// The exit code if there was no test to run.
 const NO_TESTS: i32 = 5;
-
-/// A row of the summary: the test's name within its file, and the finding.
-struct SummaryRow {
-    test: String,
-    finding: Finding,
-}
 
 pub(super) fn pytest(printed: &Printed<'_>) -> ParsedOutput {
     let text = crate::text::sanitize::plain(printed.stdout);
     let rows = summary(&text, printed);
     match printed.code {
-        _ if !rows.is_empty() => {
-            let sections = sections(&text);
-            ParsedOutput::Found(rows.into_iter().map(|row| complete(row, &sections)).collect())
-        }
+        _ if !rows.is_empty() => ParsedOutput::Found(rows),
         Some(0 | NO_TESTS) => ParsedOutput::Found(Vec::new()),
         Some(1) => ParsedOutput::Found(vec![whole::last_lines(printed)]),
         _ => ParsedOutput::DidNotRun(why_pytest_failed(printed)),
@@ -247,53 +446,50 @@ fn why_pytest_failed(printed: &Printed<'_>) -> String {
 }
 
 /// The rows below the summary's heading, each with its continuation lines.
-fn summary(text: &str, printed: &Printed<'_>) -> Vec<SummaryRow> {
-    let mut rows: Vec<SummaryRow> = Vec::new();
+fn summary(text: &str, printed: &Printed<'_>) -> Vec<Finding> {
+    let sections = sections(text);
+    let mut rows: Vec<Finding> = Vec::new();
     let is_heading = |line: &&str| line.starts_with("==") && line.contains(" short test summary ");
     for line in text.lines().skip_while(|line| !is_heading(line)).skip(1) {
-        if is_end(line) || rows.len() == super::MOST {
+        if PYTEST_END.is_match(line) || rows.len() == MOST {
             break;
         }
-        // A failure outside the tests themselves (collection, setup, teardown) is an error.
-        let kinds = [("FAILED ", OF_TEST), ("ERROR ", "error")];
-        let row = kinds.iter().find_map(|(word, rule)| Some((line.strip_prefix(word)?, *rule)));
-        match (row, rows.last_mut()) {
-            (Some((row, rule)), _) => rows.push(of_row(row, rule, printed)),
-            (None, Some(last)) if last.finding.message.len() < super::LONGEST * 4 => {
-                last.finding.message.push('\n');
-                last.finding.message.push_str(line.trim_end());
-            }
-            (None, _) => {}
+        match (PYTEST_ROW.captures(line), rows.last_mut()) {
+            (Some(row), _) => rows.push(of_row(&row, &sections, printed)),
+            (None, Some(last)) => add_line(&mut last.message, "", line),
+            (None, None) => {}
         }
     }
     rows
 }
 
-/// True for `===== 2 failed in 0.1s =====` (with `-q` without the frame) and
-/// `!!!!! Interrupted: …`.
-fn is_end(line: &str) -> bool {
-    let is_count = line.starts_with(|first: char| first.is_ascii_digit())
-        && line.contains(" in ")
-        && [" failed", " passed", " error"].iter().any(|word| line.contains(word));
-    is_count || line.starts_with("==") || line.starts_with("!!")
-}
-
-/// `test_a.py::test_wrong - AssertionError: …`; the message starts with the test's name.
-fn of_row(row: &str, rule: &str, printed: &Printed<'_>) -> SummaryRow {
-    // A parameter in brackets may contain anything.
-    let name_ends = match (row.find('['), row.find(" - ")) {
-        (Some(opening), Some(dash)) if opening < dash => row.find("] - ").map(|at| at + 1),
-        (_, dash) => dash,
+/// `test_a.py::test_wrong - AssertionError: …`; the message starts with the test's name. The line comes from the row's
+/// section, and what the test said if the summary has nothing of it.
+fn of_row(
+    row: &Captures<'_>,
+    sections: &BTreeMap<&str, FailureSection<'_>>,
+    printed: &Printed<'_>,
+) -> Finding {
+    let (file, test) = (group(row, "file"), group(row, "test"));
+    // A failure outside the tests themselves (collection, setup, teardown) is an error.
+    let is_of_test = group(row, "kind") == "FAILED";
+    let (name, parameters) = test.split_at(test.find('[').unwrap_or(test.len()));
+    let name = format!("{}{parameters}", name.replace("::", "."));
+    let headings = match (is_of_test, name.is_empty()) {
+        (true, _) => vec![name],
+        (false, true) => vec![format!("ERROR collecting {file}")],
+        (false, false) => ["setup", "teardown"].map(|at| format!("ERROR at {at} of {name}")).into(),
     };
-    let (name, said) = match name_ends {
-        Some(at) => (&row[..at], &row[at + " - ".len()..]),
-        None => (row, ""),
-    };
-    let (file, test) = name.split_once("::").unwrap_or((name, ""));
+    let section = headings.iter().find_map(|heading| sections.get(heading.as_str()));
+    let own = section.and_then(|section| {
+        section.places.iter().rev().find(|(place, _)| *place == file).map(|(_, line)| *line)
+    });
+    let errors = section.map(|section| section.errors.join("\n")).unwrap_or_default();
+    let said = Some(group(row, "said")).filter(|said| !said.is_empty()).unwrap_or(&errors);
     let message = [test, said].into_iter().filter(|part| !part.is_empty());
     let message = message.collect::<Vec<_>>().join(": ");
-    let finding = Finding { file: file.to_owned(), ..printed.finding(rule, message) };
-    SummaryRow { test: test.to_owned(), finding }
+    let base = printed.finding(if is_of_test { OF_TEST } else { "error" }, message);
+    Finding { file: file.to_owned(), line: own, ..base }
 }
 
 /// A section above the summary.
@@ -319,42 +515,12 @@ fn sections(text: &str) -> BTreeMap<&str, FailureSection<'_>> {
             let section = sections.entry(heading).or_default();
             if let Some(error) = line.strip_prefix("E   ") {
                 section.errors.extend((section.errors.len() < LINES).then_some(error));
-            } else if let Some(place) = place_in_section(line) {
-                section.places.push(place);
+            } else if let Some(at) = PYTEST_PLACE.captures(line) {
+                section
+                    .places
+                    .extend(group(&at, "line").parse().ok().map(|line| (group(&at, "file"), line)));
             }
         }
     }
     sections
-}
-
-fn place_in_section(line: &str) -> Option<(&str, u32)> {
-    let mut parts = line.splitn(3, ':');
-    let file = parts.next().filter(|file| !file.is_empty() && !file.starts_with(' '))?;
-    Some((file, parts.next()?.parse().ok()?)).filter(|_| parts.next().is_some())
-}
-
-/// Adds the line, and the message if the summary has none.
-fn complete(row: SummaryRow, sections: &BTreeMap<&str, FailureSection<'_>>) -> Finding {
-    let section = headings(&row).iter().find_map(|heading| sections.get(heading.as_str()));
-    let mut finding = row.finding;
-    let Some(section) = section else { return finding };
-    let own = section.places.iter().rev().find(|(file, _)| *file == finding.file);
-    finding.line = own.map(|(_, line)| *line);
-    if finding.message.is_empty() || finding.message == row.test {
-        let test = Some(row.test).filter(|test| !test.is_empty());
-        let errors = Some(section.errors.join("\n")).filter(|errors| !errors.is_empty());
-        finding.message = test.into_iter().chain(errors).collect::<Vec<_>>().join(": ");
-    }
-    finding
-}
-
-/// The possible headings of this row's section.
-fn headings(row: &SummaryRow) -> Vec<String> {
-    let (name, parameters) = row.test.split_at(row.test.find('[').unwrap_or(row.test.len()));
-    let name = format!("{}{parameters}", name.replace("::", "."));
-    match (row.finding.rule.as_str(), name.is_empty()) {
-        (OF_TEST, _) => vec![name],
-        (_, true) => vec![format!("ERROR collecting {}", row.finding.file)],
-        (_, false) => ["setup", "teardown"].map(|at| format!("ERROR at {at} of {name}")).into(),
-    }
 }
