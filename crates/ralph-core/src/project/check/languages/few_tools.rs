@@ -5,9 +5,10 @@ use super::super::parsers::OutputFormat;
 use super::super::workspace::Around;
 use super::super::{CheckKind, CheckMethod};
 use super::{
-    CheckBuilder, ConfigFiles, Configured, configured, folder_of, has_table, matches_any, name_of,
-    said, text_of, upward,
+    CheckBuilder, ConfigFiles, Configured, configured, folder_of, has, has_table, matches_any,
+    name_of, said, text_of, upward,
 };
+use regex_lite::Regex;
 use std::path::Path;
 
 // Tools that take only the file's name: one row each.
@@ -314,11 +315,8 @@ fn test_target(file: &Path, package: &Path, manifest: &str) -> Option<String> {
 fn edition(around: &dyn Around, manifest: &str) -> String {
     let own = value_of(manifest, "edition");
     let inherited = || {
-        let inherits = manifest.lines().any(|line| {
-            let line: String = line.split_whitespace().collect();
-            line.starts_with("edition.workspace=true")
-                || line.starts_with("edition={workspace=true")
-        });
+        let inherits =
+            has(manifest, r"^\s*edition(?:\.workspace\s*=|\s*=\s*\{\s*workspace\s*=)\s*true");
         inherits.then(|| value_of(&workspace(around)?, "edition"))?
     };
     own.or_else(inherited).unwrap_or_else(|| "2015".to_owned())
@@ -333,11 +331,8 @@ fn workspace(around: &dyn Around) -> Option<String> {
 
 /// The string value of a key: `2024` for `edition = "2024"`.
 fn value_of(manifest: &str, key: &str) -> Option<String> {
-    manifest.lines().find_map(|line| {
-        let value = line.trim_start().strip_prefix(key)?.trim_start().strip_prefix('=')?;
-        let value = value.trim_start().strip_prefix('"')?;
-        Some(value.split_once('"')?.0.to_owned())
-    })
+    let pattern = Regex::new(&format!(r#"(?m)^\s*{key}\s*=\s*"([^"]*)""#)).ok()?;
+    Some(pattern.captures(manifest)?.get(1)?.as_str().to_owned())
 }
 
 // Shell scripts: ShellCheck, or the shell's own parser if ShellCheck is not installed.

@@ -6,8 +6,8 @@ use super::super::Program;
 use super::super::parsers::OutputFormat;
 use super::super::workspace::{Around, ToolCommand};
 use super::{
-    CheckBuilder, ConfigFiles, configured, folder_of, has_table, name_of, nearest, said, text_of,
-    upward,
+    CheckBuilder, ConfigFiles, configured, folder_of, has, has_table, name_of, nearest, said,
+    text_of, upward,
 };
 use std::path::{Path, PathBuf};
 
@@ -104,17 +104,11 @@ fn format(around: &dyn Around, wanted: &mut CheckBuilder) {
 
 /// The pre-commit configuration that contains a hook with this id.
 fn hook(around: &dyn Around, id: &str) -> Option<PathBuf> {
-    let names = |text: &str| text.lines().any(|line| names_hook(line, id));
+    // `- id: black`, with or without quotes or a comment.
+    let names = format!(r#"^\s*(?:- +)?id:\s*["']?{id}["']?(?:\s|$)"#);
     upward(around)
         .map(|folder| folder.join(PRE_COMMIT))
-        .find(|path| around.text(path).is_some_and(|text| names(&text)))
-}
-
-/// True for `- id: black`, with or without quotes or a comment.
-fn names_hook(line: &str, id: &str) -> bool {
-    let named = line.trim_start().trim_start_matches("- ").trim_start().strip_prefix("id:");
-    let word = named.and_then(|rest| rest.split_whitespace().next());
-    word.is_some_and(|word| word.trim_matches(['"', '\'']) == id)
+        .find(|path| around.text(path).is_some_and(|text| has(&text, &names)))
 }
 
 /// If ruff is missing, its lint check reports that.

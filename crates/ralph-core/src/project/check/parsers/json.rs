@@ -2,6 +2,7 @@
 
 use super::{ParsedOutput, Printed, failure, found, whole};
 use crate::project::check::finding::{Finding, OF_TEST};
+use regex_lite::{Regex, escape};
 use serde_json::Value;
 
 // Wrappers around a tool may print lines of their own before and after the document.
@@ -370,12 +371,9 @@ fn useful_lines(message: &str) -> String {
 
 /// The first frame in the test's own file: `at … (/project/a.test.js:2:36)`.
 fn place_in_stack(message: &str, file: &str) -> Option<(u32, u32)> {
-    let frames = message.lines().filter(|line| line.trim_start().starts_with("at "));
-    frames.filter(|_| !file.is_empty()).find_map(|frame| {
-        let (_, after) = frame.split_once(file)?;
-        let mut numbers = after.strip_prefix(':')?.split(|letter: char| !letter.is_ascii_digit());
-        Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
-    })
+    let frame = Regex::new(&format!(r"(?m)^\s*at .*?{}:(\d+):(\d+)", escape(file))).ok()?;
+    let at = frame.captures(message).filter(|_| !file.is_empty())?;
+    Some((at[1].parse().ok()?, at[2].parse().ok()?))
 }
 
 // `cargo … --message-format json`: one document per line.

@@ -112,7 +112,8 @@ mod format {
 
     #[track_caller]
     fn names(line: &str, expected: bool) {
-        assert_eq!(names_hook(line, "black"), expected, "{line}");
+        let world = FileFixture::edits("a.py").file(PRE_COMMIT, line);
+        assert_eq!(hook(&world, "black").is_some(), expected, "{line}");
     }
 
     #[test]
