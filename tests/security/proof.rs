@@ -311,7 +311,7 @@ fn honest_work_is_proven_after_every_lie() {
 }
 
 /// Ways to have the hidden commands make a proof. `$T` is a folder of the model's own.
-const FORGERIES: [&str; 20] = [
+const FORGERIES: [&str; 18] = [
     "$R delegate criteria $S < /dev/null",
     "yes | $R delegate criteria $S",
     "yes | env -i PATH=$PATH HOME=$HOME $R delegate criteria $S",

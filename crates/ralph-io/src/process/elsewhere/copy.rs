@@ -441,8 +441,13 @@ mod place_tests {
         let is_next = || {
             fs::write(&path, "old").unwrap();
             let old = path.metadata().unwrap().mtime();
-            place(&path, &OtherForm::File { content: b"new".to_vec(), is_executable: false }, None, true)
-                .unwrap();
+            place(
+                &path,
+                &OtherForm::File { content: b"new".to_vec(), is_executable: false },
+                None,
+                true,
+            )
+            .unwrap();
             let new = path.metadata().unwrap();
             new.mtime() == old + 1 && new.mtime_nsec() == 0
         };
@@ -457,8 +462,13 @@ mod place_tests {
         fs::write(&path, "old").unwrap();
         fs::remove_file(&path).unwrap();
         let removed = folder.path().metadata().unwrap().mtime();
-        place(&path, &OtherForm::File { content: b"old".to_vec(), is_executable: false }, None, false)
-            .unwrap();
+        place(
+            &path,
+            &OtherForm::File { content: b"old".to_vec(), is_executable: false },
+            None,
+            false,
+        )
+        .unwrap();
         assert!(path.metadata().unwrap().mtime() > removed);
     }
 

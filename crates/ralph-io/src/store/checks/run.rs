@@ -149,7 +149,7 @@ pub fn run(line: &str, limits: &Limits<'_>, whole: bool) -> Result<Ran> {
     }
     let ran = ran?;
     let took = Duration::try_from(clock::now().duration_since(began)).unwrap_or_default();
-    Ok(Ran { ended: ran.ended, took: ran.duration().max(took), stdout, stderr: stderr.to_owned() })
+    Ok(Ran { took: ran.duration().max(took), ended: ran.ended, stdout, stderr: stderr.to_owned() })
 }
 
 /// Standard output and standard error. The tool that was ended has only the first.
