@@ -52,7 +52,7 @@ fn write_new(path: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
 
 /// As [`write()`], without a sync, for a file with a checksum: after a power cut it may be gone or torn.
 pub(crate) fn write_unsynced(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let temporary = path.with_extension(format!("tmp-{}", std::process::id()));
+    let temporary = temporary_beside(path);
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
     let written = options
@@ -151,7 +151,7 @@ pub fn sync_folder(path: &Path) -> std::io::Result<()> {
 }
 
 /// A hidden name with our process id, so that no other process uses it at the same time. Because it
-/// is hidden, the file of a killed writer is not taken for a session's manifest entry.
+/// is hidden, the file of a killed writer is not taken for a session's manifest entry, or for its copy.
 fn temporary_beside(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());

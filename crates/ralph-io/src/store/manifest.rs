@@ -263,11 +263,14 @@ mod tests {
         home.prepare().unwrap();
         let key = ManifestKey::session("s").unwrap();
         let temporary = format!(".s.tmp-{}", std::process::id());
-        std::fs::write(home.manifest_folder().join(temporary), "").unwrap();
+        let folders = [home.manifest_folder(), copies(&home).unwrap()];
+        atomic::make_private(&folders[1]).unwrap();
+        folders.iter().for_each(|folder| std::fs::write(folder.join(&temporary), "").unwrap());
         assert_eq!(sessions(&home).len(), 0);
         write(&home, &key, Path::new("/a/state.json")).unwrap();
-        let left = std::fs::read_dir(home.manifest_folder()).unwrap().count();
-        assert_eq!((sessions(&home).len(), left), (1, 1), "the same name was written and renamed");
+        let left = folders.map(|folder| std::fs::read_dir(folder).unwrap().count());
+        assert_eq!(left, [1, 1], "the same names were written and renamed");
+        assert_eq!(sessions(&home).len(), 1);
     }
 
     #[test]
