@@ -108,7 +108,7 @@ fn restoring_tells_what_it_did_and_how_to_take_it_back() {
     world.ralph(&["checkpoint", "restore", "1"]).check(
         0,
         "checkpoint 1 is back in `[ROOT]/project`: 1 written, 1 removed\n  wrote    file\n  \
-         removed  came\n`ralph checkpoint restore 2 --loop [LOOP]` takes it back; your index and \
+         removed  came\n`ralph restore 2 --loop [LOOP]` takes it back; your index and \
          branches are as they were\n",
         "",
     );

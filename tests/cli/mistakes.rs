@@ -1,6 +1,7 @@
 //! Mistakes on the command line: one line each, one exit code for each cause, and advice that works.
 
 use crate::world::{World, start};
+use ralph_core::guard::human_only::ALIASES;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -140,5 +141,18 @@ fn a_pipe_in_place_of_a_file_holds_nobody_and_is_named() {
             ),
             false => assert!(said.status.success(), "ralph {}: {words}", line.join(" ")),
         }
+    }
+}
+
+#[test]
+fn each_former_name_of_a_command_goes_on_and_describes_the_command() {
+    let world = World::new();
+    for (alias, command) in ALIASES {
+        let help = |name: &str| {
+            let words: Vec<&str> = name.split(' ').chain(["--help"]).collect();
+            world.ralph(&words).done().stdout
+        };
+        assert_eq!(help(alias), help(command), "{alias}");
+        assert!(help(alias).contains("Usage: ralph"), "{alias}");
     }
 }

@@ -80,6 +80,7 @@ fn lines(
         .flat_map(|arg| match arg.get_long() {
             Some(long) => vec![format!("--{long}"), "x".to_owned()],
             None if arg.get_id() == "status" => vec!["done".to_owned()],
+            None if arg.get_id() == "word" => vec!["steer".to_owned()],
             None => vec!["T-1".to_owned()],
         })
         .collect();

@@ -155,7 +155,6 @@ fn a_trace_shows_what_was_proposed_and_whether_a_round_is_to_be_believed() {
     let document = world.ralph(&["refine", "history", "--trace", "--json"]).done().json();
     assert_eq!(document["traces"][0]["proposed"], json!(["named the rollback", "cut a step"]));
     assert_eq!(document["traces"][1]["agrees"], "says_less");
-    assert_eq!(world.ralph(&["refine", "history", "--json"]).exit, 2);
 }
 
 #[test]

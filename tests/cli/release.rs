@@ -66,7 +66,7 @@ fn bash_completes_commands_options_and_values() {
     world.ralph(&["task", "import", file.to_str().unwrap()]).done();
     let id = &world.loop_ids()[0];
     for (words, expected) in [
-        (&["ralph", "checkpoint", "re"][..], &["restore"][..]),
+        (&["ralph", "checkpoint", "sh"][..], &["show"][..]),
         (&["ralph", "start", "--stall"], &["--stall-limit"]),
         (&["ralph", "status", "--loop", ""], &[id.as_str()]),
         (&["ralph", "task", "done", "T"], &["T-1", "T-2"]),

@@ -490,7 +490,7 @@ fn a_name_of_another_form_is_refused_in_these_words() {
         1,
         "",
         &format!(
-            "ralph: there is no orchestration {other}; `ralph session new --id {other} TASK` begins it\n"
+            "ralph: there is no orchestration {other}; `ralph team new --id {other} TASK` begins it\n"
         ),
     );
     world.ralph(&["session", "new", "--id", other, "y"]).done();

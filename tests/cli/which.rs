@@ -91,3 +91,63 @@ fn another_projects_loop_is_not_meant() {
     assert_eq!(world.ralph(&["pause"]).exit, 1);
     world.ralph(&["pause", "--session", "S"]).done();
 }
+
+#[test]
+fn cancel_project_ends_the_loops_of_this_project_alone() {
+    let world = World::new().live_loop("S");
+    let other = world.path("other").display().to_string();
+    world.change_state(|state| state["project_root"] = other.into());
+    let world = world.live_loop("T").live_loop("U");
+    world.ralph(&["cancel", "--project"]).done();
+    let document = world.ralph(&["status", "--all", "--json"]).done().json();
+    let all = document["loops"].as_array().unwrap();
+    let left: Vec<_> = all.iter().filter(|one| one["ending"].is_null()).collect();
+    assert!(left.len() == 1 && left[0]["session_id"] == "S", "{left:?}");
+}
+
+#[test]
+fn without_a_loop_the_only_orchestration_is_meant() {
+    const ID: &str = "260131-120000";
+    let world = World::new();
+    assert_eq!(world.ralph(&["next"]).exit, 1);
+    world.ralph(&["team", "new", "--id", ID, "Build"]).done();
+    let by_alias = world.ralph(&["session", "next", "--json"]).done().json();
+    assert_eq!(world.ralph(&["next", "--json"]).done().json(), by_alias);
+    assert_eq!(world.ralph(&["status", "--id", ID, "--json"]).done().json(), by_alias);
+    assert_eq!(by_alias["status"], "in_progress");
+    world.ralph(&["cancel", "--id", ID]).done();
+    assert_eq!(world.ralph(&["next", "--json"]).json()["status"], "blocked");
+}
+
+#[test]
+fn mark_changes_a_task_of_a_loop_as_the_commands_for_tasks_do() {
+    let world = World::new().live_loop("S");
+    world.ralph(&["task", "add", "one"]).done();
+    for (given, exit, status) in [
+        (&["started"][..], 0, "in_progress"),
+        (&["open"], 0, "pending"),
+        (&["failed"], 2, "pending"),
+        (&["failed", "--note", "no key"], 0, "failed"),
+        (&["open"], 0, "pending"),
+        (&["review"], 2, "pending"),
+        (&["done", "--note", "tests pass"], 0, "done"),
+    ] {
+        let printed = world.ralph(&[&["mark", "T-1"], given].concat());
+        assert_eq!(printed.exit, exit, "{given:?}: {printed:?}");
+        assert_eq!(world.state()["task_graph"][0]["status"], status, "{given:?}");
+    }
+}
+
+#[test]
+fn the_diff_of_a_live_loop_begins_at_its_last_checkpoint_unless_the_start_is_named() {
+    let world = World::new().under_git();
+    world.write("project/file", "one\n");
+    world.ralph(&["start", "--session", "S", "--ac", "it is there=test -f file", "x"]).done();
+    assert_eq!(world.ralph(&["diff", "--since"]).exit, 1);
+    assert_eq!(world.ralph(&["diff", "--since", "0"]).exit, 2);
+    assert_eq!(world.ralph(&["diff", "1"]).exit, 2);
+    world.write("project/file", "two\n");
+    let since_start = world.ralph(&["diff"]).done().stdout;
+    assert!(since_start.contains("+two"), "{since_start}");
+    assert_eq!(world.ralph(&["diff", "--since", "start"]).done().stdout, since_start);
+}

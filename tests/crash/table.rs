@@ -13,19 +13,17 @@ const READING: &[&str] = &[
     // Its keys do what the commands of the same names do, by the same functions.
     "watch",
     "demo",
-    "parallel next",
     "refine peek",
     "refine attach",
 ];
 
 /// Commands that only read for the model and that write what Ralph remembers, or where the user says.
-const WRITE_TOO: &[&str] = &["report", "session next"];
+const WRITE_TOO: &[&str] = &["report", "next"];
 
-/// Commands that write through others which have cases: `session next`, `session new` and `start`. Beside them it is
+/// Commands that write through others which have cases: `next`, `team new` and `start`. Beside them it is
 /// killed in every kind of call by `tests/cli/session_run.rs`: a failed call waits half a minute before it is made
-/// again, too long to be struck at thousands of points. `accept` is `criteria accept`, and `try` is `verify` and runs that
-/// leave nothing.
-const BY_OTHERS: &[&str] = &["session run", "accept", "try"];
+/// again, too long to be struck at thousands of points. `try` is `verify` and runs that leave nothing.
+const BY_OTHERS: &[&str] = &["team run", "try"];
 
 pub(crate) const TESTS: &[(&str, fn())] =
     &[("every_command_that_writes_is_cut_or_known_to_only_read", complete)];

@@ -5,6 +5,7 @@
 //! with `ralph` or `/ralph`.
 
 use super::{read, root};
+use ralph_core::guard::human_only::without_alias;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -81,6 +82,12 @@ fn problem(help: &BTreeMap<String, String>, command: &str) -> Option<String> {
         Some("/ralph") => "ralph start".to_owned(),
         _ => "ralph".to_owned(),
     };
+    let given: Vec<String> = words.map(str::to_owned).collect();
+    // An option that the alias adds may be hidden.
+    let is_own =
+        |word: &&String| !word.starts_with("--") || given.contains(word) || *word == "--id";
+    let rewritten = without_alias(given.clone());
+    let words = rewritten.iter().filter(is_own).map(String::as_str);
     let mut told = help.get(&name)?;
     // What stands after a lone `--`, or behind a pipe, is for another program.
     for word in words.take_while(|word| !["--", "|"].contains(word)) {
@@ -112,6 +119,7 @@ fn a_command_that_does_not_exist_is_found() {
         "ralph task …",
         "ralph checkpoint list --json   # --nothing",
         "ralph status --json | jq --raw-output .",
+        "ralph session next --json",
     ] {
         assert_eq!(check(good), None, "{good}");
     }

@@ -1,4 +1,4 @@
-//! `docs/orchestration.md` holds what `ralph session` does.
+//! `docs/orchestration.md` holds what `ralph team` does.
 
 use super::commands::names_below;
 use super::{check_contains, read, root};
@@ -13,10 +13,10 @@ fn text() -> String {
 
 #[test]
 fn every_command_of_the_system_is_in_its_guide() {
-    let names = names_below("ralph session");
-    assert!(names.len() > 9, "{names:?}");
+    let names = names_below("ralph team");
+    assert!(names.len() > 4, "{names:?}");
     for name in names {
-        check_contains(&text(), &[&format!("ralph session {name}")]);
+        check_contains(&text(), &[&format!("ralph team {name}")]);
     }
 }
 

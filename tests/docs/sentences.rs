@@ -86,7 +86,7 @@ fn each_command_that_the_guide_to_workers_says_takes_json_does() {
     let (_, sentence) = line.split_once("what blocks. ").unwrap();
     let help = commands::help();
     for name in sentence.split('`').skip(1).step_by(2).filter(|name| !name.starts_with('-')) {
-        assert!(flags(&help[&format!("ralph parallel {name}")]).contains("--json"), "{name}");
+        assert!(flags(&help[&format!("ralph {name}")]).contains("--json"), "{name}");
     }
 }
 

@@ -11,3 +11,4 @@ pub(crate) mod plan_import;
 pub(crate) mod screen;
 pub(crate) mod select_loop;
 pub(crate) mod select_shared;
+pub(crate) mod select_target;

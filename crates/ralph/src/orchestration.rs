@@ -16,9 +16,9 @@ pub(crate) struct OrchestrationContext {
 
 impl OrchestrationContext {
     /// For the project where the command was given.
-    pub(crate) fn gather(here: Here) -> Result<OrchestrationContext> {
+    pub(crate) fn gather(here: &Here) -> Result<OrchestrationContext> {
         let sessions = OrchestrationStore::of(&here.root, &here.home)?;
-        Ok(OrchestrationContext { here, sessions })
+        Ok(OrchestrationContext { here: here.clone(), sessions })
     }
 
     pub(crate) fn names(&self) -> Vec<OrchestrationId> {
@@ -54,14 +54,13 @@ impl OrchestrationContext {
 }
 
 /// The message if the project has no orchestration.
-pub(crate) const NONE: &str = "there is no orchestration here; `ralph session new TASK` begins one";
+pub(crate) const NONE: &str = "there is no orchestration here; `ralph team new TASK` begins one";
 
 pub(crate) fn named(name: &str) -> Result<OrchestrationId> {
     OrchestrationId::parse(name).map_err(|_| refused(Exit::Usage, REFUSED))
 }
 
 pub(crate) fn missing(id: &OrchestrationId) -> anyhow::Error {
-    let what =
-        format!("there is no orchestration {id}; `ralph session new --id {id} TASK` begins it");
+    let what = format!("there is no orchestration {id}; `ralph team new --id {id} TASK` begins it");
     refused(Exit::No, what)
 }

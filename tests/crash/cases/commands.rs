@@ -379,7 +379,7 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "ralph signal steer",
-        command: Some("signal steer"),
+        command: Some("signal"),
         set: one_stop,
         act: |_| person(&["signal", "steer", "use tabs"]),
         then: |w, answered| sent(w, answered, "steer"),
@@ -387,7 +387,7 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "ralph signal info",
-        command: Some("signal info"),
+        command: Some("signal"),
         set: one_stop,
         act: |_| person(&["signal", "info", "use tabs"]),
         then: |w, answered| sent(w, answered, "info"),
@@ -493,7 +493,7 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "ralph criteria accept",
-        command: Some("criteria accept"),
+        command: Some("accept"),
         set: || {
             let world = World::looping("--ac \"a=grep -q yes done\"");
             world.edit_state(|state| {
@@ -512,7 +512,7 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "ralph checkpoint restore",
-        command: Some("checkpoint restore"),
+        command: Some("restore"),
         set: || {
             let world = World::looping("--ac \"a=grep -q yes done\"");
             world.write("done", "yes\n");
@@ -551,7 +551,7 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "ralph plan-sync: plans",
-        command: Some("plan-sync"),
+        command: Some("task sync"),
         set: World::new,
         act: |_| Act { stdin: PLANNED.to_owned(), ..person(&["plan-sync"]) },
         then: |w, answered| {

@@ -12,7 +12,7 @@ use std::process::Stdio;
 pub(super) const CASES: &[Case] = &[
     Case {
         name: "ralph refine once",
-        command: Some("refine once"),
+        command: Some("refine loop"),
         set: || with_client(REFINES),
         act: |_| person(&["refine", "once", "--plan", "plan.md"]),
         then: |w, answered| {
@@ -129,7 +129,7 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "ralph refine once --commit",
-        command: Some("refine once"),
+        command: Some("refine loop"),
         set: || {
             let world = with_client(REFINES);
             world.git("add plan.md");
@@ -160,7 +160,7 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "ralph refine restore",
-        command: Some("refine restore"),
+        command: Some("restore"),
         set: || {
             let world = with_client(REFINES);
             assert!(world.elsewhere(&["refine", "once", "--plan", "plan.md"]).success);
@@ -182,7 +182,7 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "ralph refine kill",
-        command: Some("refine kill"),
+        command: Some("cancel"),
         set: || {
             let world = with_client("exit 3");
             assert!(!world.elsewhere(&["refine", "once", "--plan", "plan.md"]).success);

@@ -15,7 +15,7 @@ const ID: &str = "260131-120000";
 pub(super) const CASES: &[Case] = &[
     Case {
         name: "ralph session new",
-        command: Some("session new"),
+        command: Some("team new"),
         set: World::new,
         act: |_| person(&["session", "new", "--id", ID, "Build", "it"]),
         then: |w, answered| {
@@ -29,7 +29,7 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "ralph session next",
-        command: Some("session next"),
+        command: Some("next"),
         set: planned,
         act: |_| person(&["session", "next", "--begin"]),
         then: |w, answered| {
@@ -49,7 +49,7 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "ralph session next: hears",
-        command: Some("session next"),
+        command: Some("next"),
         set: || {
             let world = planned();
             assert!(world.elsewhere(&["session", "next", "--begin"]).success);
@@ -69,7 +69,7 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "ralph session mark",
-        command: Some("session mark"),
+        command: Some("mark"),
         set: || {
             let world = planned();
             assert!(world.elsewhere(&["session", "next", "--begin"]).success);
@@ -89,7 +89,7 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "ralph session signal",
-        command: Some("session signal"),
+        command: Some("signal"),
         set: planned,
         act: |_| person(&["session", "signal", "steer", "use", "oak"]),
         then: |w, answered| {
@@ -101,7 +101,7 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "ralph session feedback",
-        command: Some("session feedback"),
+        command: Some("team feedback"),
         set: planned,
         act: |_| person(&["session", "feedback", "new"]),
         then: |w, answered| {
@@ -120,7 +120,7 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "ralph session repair",
-        command: Some("session repair"),
+        command: Some("team repair"),
         set: || {
             let world = planned();
             let text = read(&world, "progress.md").replace("# Progress\n", "");

@@ -1,5 +1,6 @@
 //! The page of all commands: what the executable prints for `--help`, word for word.
 
+use ralph_core::guard::human_only::ALIASES;
 use std::fmt::Write;
 use std::process::{Command, Stdio};
 
@@ -20,6 +21,12 @@ pub(super) fn page() -> String {
     for name in &all {
         let depth = name.matches(' ').count();
         writeln!(page, "{}- [`{name}`](#{})", "  ".repeat(depth), name.replace(' ', "-")).unwrap();
+    }
+    page.push_str("\nOther names, which stay:\n\n| name | is |\n|---|---|\n");
+    for (alias, command) in ALIASES {
+        // The kind of work is an option of no help: the id of the work says it.
+        let command = command.split(" --of=").next().unwrap_or_default();
+        writeln!(page, "| `ralph {alias}` | `ralph {command}` |").unwrap();
     }
     for name in &all {
         writeln!(page, "\n## {name}\n\n```\n{}```", help(name)).unwrap();

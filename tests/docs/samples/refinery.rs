@@ -47,7 +47,7 @@ fn trace() -> String {
         "1) ended 2 4 'two' '- split the migration into two steps\\n- name the rollback\\n\\n';;\n*) ended 0 40 'wording';;",
         2,
     );
-    screen.runs("ralph refine history --explain");
+    screen.runs("ralph explain --id plan");
     screen.text()
 }
 

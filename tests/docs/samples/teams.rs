@@ -29,7 +29,7 @@ fn orchestration() -> Screen {
 
 fn next() -> String {
     let mut screen = orchestration();
-    screen.runs("ralph session next");
+    screen.runs("ralph next");
     screen.text()
 }
 

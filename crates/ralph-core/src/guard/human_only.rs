@@ -3,6 +3,10 @@
 //! The commands are refused inside the session of a live loop, whoever runs the shell: there it is
 //! the model that types. Those by which a person agrees to something, or reaches other machines, are
 //! refused below every client.
+//!
+//! The aliases stand beside them, since a command is refused under each of its names.
+
+use std::ffi::OsStr;
 
 /// To whose model a command is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,35 +21,93 @@ use RefusedTo::{EveryModel, LoopsModel};
 
 /// Commands for a person only, each with what they type in the session instead. An empty string
 /// means that the command can be given only in another terminal. In a text that is not a command line the first match is
-/// reported, so those of `session` come before `signal`, and `run` comes last. `status --shared` asks the remote, by the
-/// programs that the clone's configuration names.
+/// reported, so `run` comes last. `status --shared` asks the remote, by the programs that the clone's configuration names.
 #[rustfmt::skip]
-pub const PERSONS_ONLY: [(&str, &str, RefusedTo); 41] = [
+pub const PERSONS_ONLY: [(&str, &str, RefusedTo); 36] = [
     ("start", "/ralph", LoopsModel), ("task import", "/ralph-plan", LoopsModel), ("plan", "", LoopsModel),
     ("build", "", LoopsModel), ("parallel run", "", LoopsModel), ("share", "/ralph share", EveryModel),
-    ("status --shared", "", LoopsModel), ("refine once", "", LoopsModel), ("refine loop", "", LoopsModel),
-    ("refine restore", "", LoopsModel), ("refine kill", "", LoopsModel), ("ideate", "", LoopsModel),
-    ("criteria accept", "/ralph accept", EveryModel), ("accept", "/ralph accept", EveryModel),
-    ("cancel --shared", "", EveryModel), ("cancel", "/ralph-cancel", LoopsModel), ("pause --shared", "", EveryModel),
-    ("pause", "ralph pause", LoopsModel), ("resume --shared", "", EveryModel), ("resume", "/ralph resume", EveryModel),
-    ("adopt", "", LoopsModel), ("trust --shared", "", EveryModel), ("trust", "/ralph trust", EveryModel),
-    ("session new", "", LoopsModel), ("session signal", "", EveryModel), ("session feedback", "", EveryModel),
-    ("session run", "", LoopsModel), ("session --begin", "", LoopsModel), ("signal --shared", "", EveryModel),
-    ("signal", "/ralph steer TEXT", EveryModel), ("watch", "", LoopsModel), ("install", "", LoopsModel),
-    ("uninstall", "", LoopsModel), ("doctor --fix", "", LoopsModel), ("checkpoint restore", "", LoopsModel),
-    ("ralplan run", "", LoopsModel), ("ralplan approve", "", EveryModel), ("ralplan adjust", "", EveryModel),
-    ("ralplan discard", "", EveryModel), ("run --shared", "", EveryModel), ("run", "", LoopsModel),
+    ("status --shared", "", LoopsModel), ("refine loop", "", LoopsModel), ("ideate", "", LoopsModel),
+    ("accept", "/ralph accept", EveryModel), ("cancel --shared", "", EveryModel),
+    ("cancel", "/ralph-cancel", LoopsModel), ("pause --shared", "", EveryModel), ("pause", "ralph pause", LoopsModel),
+    ("resume --shared", "", EveryModel), ("resume", "/ralph resume", EveryModel), ("adopt", "", LoopsModel),
+    ("trust --shared", "", EveryModel), ("trust", "/ralph trust", EveryModel), ("team new", "", LoopsModel),
+    ("team feedback", "", EveryModel), ("team run", "", LoopsModel), ("next --begin", "", LoopsModel),
+    ("signal --shared", "", EveryModel), ("signal", "/ralph steer TEXT", EveryModel), ("watch", "", LoopsModel),
+    ("install", "", LoopsModel), ("uninstall", "", LoopsModel), ("doctor --fix", "", LoopsModel),
+    ("restore", "", LoopsModel), ("ralplan run", "", LoopsModel), ("ralplan approve", "", EveryModel),
+    ("ralplan adjust", "", EveryModel), ("ralplan discard", "", EveryModel), ("run --shared", "", EveryModel),
+    ("run", "", LoopsModel),
 ];
+
+/// Other names of commands, which skills and scripts use. Each is rewritten before the words are parsed, so that whoever
+/// may give the command may give it under each name. `session`, the source document's word, comes first: the rows for
+/// `team` then apply to it.
+pub const ALIASES: [(&str, &str); 25] = [
+    ("session", "team"),
+    ("team status", "status --of=team"),
+    ("team list", "status --of=team --all"),
+    ("team next", "next --of=team"),
+    ("team mark", "mark --of=team"),
+    ("team signal", "signal --of=team"),
+    ("team waves", "task waves --of=team"),
+    ("team graph", "task graph --of=team"),
+    ("ralplan status", "status --of=ralplan"),
+    ("ralplan next", "next --of=ralplan"),
+    ("parallel next", "next --of=parallel"),
+    ("parallel waves", "task waves --of=parallel"),
+    ("parallel plan", "task waves --of=parallel"),
+    ("refine status", "status --of=refine"),
+    ("refine list", "status --of=refine --all"),
+    ("refine history", "status --of=refine"),
+    ("refine diff", "diff --of=refine"),
+    ("refine restore", "restore --of=refine"),
+    ("refine once", "refine loop --once"),
+    ("refine kill", "cancel --of=refine"),
+    ("checkpoint diff", "diff --since"),
+    ("checkpoint restore", "restore"),
+    ("criteria accept", "accept"),
+    ("plan-sync", "task sync"),
+    ("task ready", "task list --ready"),
+];
+
+/// The words after `ralph` with the command in place of its alias.
+pub fn without_alias<W: AsRef<OsStr> + From<String>>(mut words: Vec<W>) -> Vec<W> {
+    if words.first().is_some_and(|word| word.as_ref() == "refine") {
+        words = words.into_iter().map(with_id).collect();
+    }
+    for (alias, command) in ALIASES {
+        let n = alias.split(' ').count();
+        let is_alias = words.len() >= n
+            && alias.split(' ').zip(&words).all(|(part, word)| *word.as_ref() == *part);
+        if is_alias {
+            words.splice(..n, command.split(' ').map(|part| W::from(part.to_owned())));
+        }
+    }
+    words
+}
+
+/// `--session`, the former name of the option `--id` of a refinement, under its present name.
+fn with_id<W: AsRef<OsStr> + From<String>>(word: W) -> W {
+    let value = word.as_ref().to_str().and_then(|word| word.strip_prefix("--session"));
+    match value.filter(|rest| rest.is_empty() || rest.starts_with('=')) {
+        Some(rest) => W::from(format!("--id{rest}")),
+        None => word,
+    }
+}
 
 /// The command for a person only that the words after `ralph` begin, with what a person types instead. Options between
 /// its words do not count.
 pub fn find(words: &[&str]) -> Option<(&'static str, &'static str)> {
-    let plain: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
+    let (options, plain): (Vec<&str>, Vec<&str>) =
+        words.iter().partition(|word| word.starts_with('-'));
+    let mut words = without_alias(plain.into_iter().map(str::to_owned).collect());
+    words.extend(options.into_iter().map(str::to_owned));
+    let plain: Vec<&String> = words.iter().filter(|word| !word.starts_with('-')).collect();
     let is_given = |command: &str| {
         let mut parts = command.split(' ').enumerate();
         parts.all(|(at, part)| match part.starts_with('-') {
-            true => words.contains(&part),
-            false => plain.get(at) == Some(&part),
+            true => words.iter().any(|word| word == part),
+            false => plain.get(at).is_some_and(|word| *word == part),
         })
     };
     let row = PERSONS_ONLY.iter().find(|(command, ..)| is_given(command));
@@ -77,9 +139,9 @@ pub fn stops_or_looks(command: &str) -> bool {
 /// Commands that start something in a project. If the speaker is unknown, they are refused only
 /// while a loop is live in the same project, so that a timer can start work elsewhere.
 #[rustfmt::skip]
-const BEGINS: [&str; 15] = [
-    "start", "task import", "plan", "run", "run --shared", "build", "parallel run", "share", "refine once", "refine loop",
-    "ideate", "session new", "session run", "ralplan run", "install",
+const BEGINS: [&str; 14] = [
+    "start", "task import", "plan", "run", "run --shared", "build", "parallel run", "share", "refine loop", "ideate",
+    "team new", "team run", "ralplan run", "install",
 ];
 
 /// True if a command concerns only the loops of its own project.
@@ -140,7 +202,7 @@ mod tests {
     #[test]
     fn what_begins_something_is_a_persons_too() {
         assert!(BEGINS.iter().all(|command| refusal(command).is_some()));
-        assert!(["cancel", "pause", "criteria accept", "uninstall"].iter().all(|it| !begins(it)));
+        assert!(["cancel", "pause", "accept", "uninstall"].iter().all(|it| !begins(it)));
     }
 
     #[test]
@@ -150,13 +212,44 @@ mod tests {
         for command in models.into_iter().chain([
             "blocked",
             "parallel merge",
-            "parallel next",
             "parallel clean",
-            "session next",
-            "session mark",
-            "session repair",
+            "next",
+            "mark",
+            "team repair",
         ]) {
             assert_eq!(refusal(command), None, "{command}");
         }
+    }
+    #[test]
+    fn an_alias_is_refused_to_whom_its_command_is() {
+        for (alias, command) in [
+            ("session signal stop", "signal"),
+            ("session run x", "team run"),
+            ("session --id a feedback new", "team feedback"),
+            ("session next --begin", "next --begin"),
+            ("refine kill --session a", "cancel"),
+            ("refine restore 1", "restore"),
+            ("checkpoint restore 1", "restore"),
+            ("criteria accept", "accept"),
+        ] {
+            let words: Vec<&str> = alias.split(' ').collect();
+            assert_eq!(find(&words).map(|(command, _)| command), Some(command), "{alias}");
+        }
+        for models in ["session next", "session mark T-1 done", "refine status", "parallel next"] {
+            assert_eq!(find(&models.split(' ').collect::<Vec<_>>()), None, "{models}");
+        }
+    }
+
+    #[test]
+    fn an_alias_becomes_its_command_and_the_former_option_of_a_refinement_its_present_one() {
+        let of = |line: &str| {
+            without_alias(line.split(' ').map(str::to_owned).collect::<Vec<_>>()).join(" ")
+        };
+        assert_eq!(of("session next --json"), "next --of=team --json");
+        assert_eq!(of("session run x"), "team run x");
+        assert_eq!(of("checkpoint diff 2"), "diff --since 2");
+        assert_eq!(of("refine status --session a"), "status --of=refine --id a");
+        assert_eq!(of("refine loop --session=a"), "refine loop --id=a");
+        assert_eq!(of("status --session a"), "status --session a");
     }
 }

@@ -9,7 +9,10 @@ use crate::shell::{self, Simple};
 /// True for a `ralph` command that changes nothing, and that a planning needs.
 pub(super) fn only_reads(simple: &Simple) -> bool {
     let words: Vec<&str> = simple.arguments().iter().map(|word| word.text.as_str()).collect();
-    matches!(*words, ["explain" | "replay" | "status", ..] | ["ralplan", "next" | "status", ..])
+    let words = human_only::without_alias(words.into_iter().map(str::to_owned).collect::<Vec<_>>());
+    let command = words.first().map_or("", String::as_str);
+    matches!(command, "explain" | "next" | "replay" | "status")
+        && !words.contains(&"--begin".to_owned())
 }
 
 /// The reason against a line that plainly gives a person's command.
@@ -70,12 +73,14 @@ pub(super) fn typed(text: &str) -> Option<String> {
     // After a command without operands, further words make it a sentence: "ralph cancel works".
     #[rustfmt::skip]
     const TAKE_WORDS: [&str; 12] = [
-        "adopt", "build", "checkpoint", "ideate", "parallel", "plan", "ralplan", "refine", "run", "session",
-        "signal", "start",
+        "adopt", "build", "ideate", "parallel", "plan", "ralplan", "refine", "restore", "run", "signal", "start",
+        "team",
     ];
     let words: Vec<&str> = text.split_whitespace().collect();
-    let rest = words.strip_prefix(&["ralph"])?;
-    let (command, _) = human_only::find(rest)?;
+    let rest = words.strip_prefix(&["ralph"])?.iter().map(|word| (*word).to_owned()).collect();
+    let rest = human_only::without_alias::<String>(rest);
+    let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+    let (command, _) = human_only::find(&rest)?;
     let n = command.split(' ').count();
     let is_whole =
         TAKE_WORDS.contains(&rest[0]) || rest[n..].iter().all(|word| word.starts_with('-'));

@@ -1,29 +1,45 @@
 //! `ralph cancel`: ends a loop at once; its session learns of it from its next hook.
 
-use crate::cli::who_may;
+use crate::cli::refine::background;
+use crate::cli::{session, who_may};
 use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state};
 use crate::command::screen;
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::command::select_shared::{self, SharedArgs, one_loop};
+use crate::command::select_target::{Target, TargetArgs};
 use crate::runs::parallel;
 use anyhow::{Result, bail};
+use ralph_core::modes::orchestration::signal::SignalKeyword;
 use ralph_core::state::{LoopState, Phase};
 use ralph_core::views::messages;
 use ralph_hooks::cancel;
+use ralph_io::project;
 use ralph_io::store::lifecycle::{self, LoopOwnership};
+use std::path::Path;
 
 #[derive(Debug, clap::Args)]
 #[command(group = one_loop())]
 pub(crate) struct Args {
     /// Every live or planned loop of all projects
-    #[arg(long, conflicts_with_all = ["session", "loop_id", "shared"])]
+    #[arg(long, conflicts_with_all = ["one loop", "project"])]
     all: bool,
+    /// Every live or planned loop of this project
+    #[arg(long, conflicts_with = "one loop")]
+    project: bool,
     /// Let the running turn finish; otherwise its next tool call is refused
     #[arg(long, conflicts_with = "shared")]
     let_finish: bool,
+    #[arg(
+        hide = true,
+        value_name = "NAME",
+        allow_hyphen_values = true,
+        requires = "of",
+        conflicts_with = "id"
+    )]
+    positional: Option<String>,
     #[command(flatten)]
-    which: LoopArgs,
+    target: TargetArgs,
     #[command(flatten)]
     shared: SharedArgs,
 }
@@ -34,15 +50,22 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         return select_shared::order_cancel(&place);
     }
     let mut unreadable = None;
-    let meant = match args.all {
-        false => match select_loop::one(&here, &args.which, LoopFilter::LiveOrPlanned) {
+    let meant = match args.target.target()? {
+        Target::Refinement(name) => {
+            return background::kill(&here, args.positional.as_deref().or(name));
+        }
+        Target::Orchestration(id) => match args.target.live_loop(&here) {
             Ok(found) => vec![found],
-            Err(error) => match give_up(&here, &args.which, error)? {
+            Err(_) => return session::send(&here, id, SignalKeyword::Stop, ""),
+        },
+        _ if args.all || args.project => all(&here, args.project, &mut unreadable),
+        _ => match select_loop::one(&here, &args.target.which, LoopFilter::LiveOrPlanned) {
+            Ok(found) => vec![found],
+            Err(error) => match give_up(&here, &args.target.which, error)? {
                 Some(found) => vec![found],
                 None => return Ok(Exit::Done),
             },
         },
-        true => all(&here, &mut unreadable),
     };
     if meant.is_empty() && unreadable.is_none() {
         bail!("no loop is live or planned; nothing was cancelled");
@@ -77,11 +100,17 @@ fn give_up(here: &Here, which: &LoopArgs, error: anyhow::Error) -> Result<Option
     }
 }
 
-fn all(here: &Here, unreadable: &mut Option<anyhow::Error>) -> Vec<FoundLoop> {
+fn all(here: &Here, of_project: bool, unreadable: &mut Option<anyhow::Error>) -> Vec<FoundLoop> {
     let mut meant = Vec::new();
+    let identity = here.project();
+    let is_meant = |state: &LoopState| {
+        let is_open = state.is_live() || state.phase == Phase::Planned;
+        let is_here = || project::identity(Path::new(&state.project_root)) == identity;
+        is_open && (!of_project || is_here())
+    };
     for (file, state) in select_loop::everything(here) {
         match state {
-            Ok(state) if state.is_live() || state.phase == Phase::Planned => {
+            Ok(state) if is_meant(&state) => {
                 meant.push(FoundLoop::seen(file, state));
             }
             Ok(_) => {}

@@ -1,14 +1,15 @@
-//! `ralph checkpoint …`: shows and restores a loop's checkpoints, taken when all criteria held.
+//! `ralph checkpoint …` and `ralph restore`: shows and restores a loop's checkpoints, taken when all criteria held.
 //!
 //! Also works for a loop that has ended: checkpoints are refs in the project's repository and
 //! outlive Ralph's own record of the loop.
 
-use super::Reach;
+use super::refine;
 use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, refused};
 use crate::command::number;
 use crate::command::screen::{self, visible, visible_lines};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, ViewArgs};
+use crate::command::select_target::{Target, TargetArgs};
 use anyhow::{Context, Result, bail};
 use ralph_io::git::checkpoint::{self, Checkpoint, Restored};
 use ralph_io::git::tree;
@@ -21,28 +22,15 @@ pub(crate) enum CheckpointCommand {
     List(ViewArgs),
     /// Show a checkpoint and what it changed
     Show(CheckpointArgs),
-    /// Show what has changed since a checkpoint
-    Diff(CheckpointArgs),
-    /// Restore the files of a checkpoint; the present files are saved as a checkpoint first
-    Restore(Restore),
-}
-
-impl CheckpointCommand {
-    pub(super) fn reach(&self) -> Reach {
-        match self {
-            CheckpointCommand::Restore(_) => Reach::User,
-            _ => Reach::Reads,
-        }
-    }
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Restore {
-    /// Checkpoint number
+pub(crate) struct RestoreArgs {
+    /// Number of the checkpoint, or of the version of a refined plan
     #[arg(value_name = "N", value_parser = number::count, allow_hyphen_values = true)]
     number: u32,
     #[command(flatten)]
-    which: LoopArgs,
+    target: TargetArgs,
 }
 
 struct LoopCheckpoints {
@@ -59,8 +47,6 @@ pub(crate) fn run(command: &CheckpointCommand) -> Result<Exit> {
     match command {
         CheckpointCommand::List(args) => list(&here, args),
         CheckpointCommand::Show(args) => one(&here, args),
-        CheckpointCommand::Diff(args) => diff(&here, args),
-        CheckpointCommand::Restore(args) => restore(&here, args),
     }
 }
 
@@ -126,8 +112,13 @@ impl LoopCheckpoints {
     }
 }
 
-fn restore(here: &Here, args: &Restore) -> Result<Exit> {
-    let kept = LoopCheckpoints::gather(here, &args.which)?;
+/// Restores the files of a checkpoint; the present files are saved as a checkpoint first.
+pub(crate) fn restore(args: &RestoreArgs) -> Result<Exit> {
+    let here = &Here::gather()?;
+    if let Target::Refinement(name) = args.target.target()? {
+        return refine::show::restore(here, name, args.number);
+    }
+    let kept = LoopCheckpoints::gather(here, &args.target.which)?;
     let wanted = kept.one(Some(args.number))?;
     let restored = checkpoint::restore(&kept.root, wanted).map_err(git_failed)?;
     if let Some(found) = &kept.found {
@@ -160,7 +151,7 @@ fn describe(kept: &LoopCheckpoints, wanted: &Checkpoint, restored: &Restored) ->
     let before = restored.before.number;
     let loop_id = visible(&kept.loop_id);
     text.push_str(&format!(
-        "\n`ralph checkpoint restore {before} --loop {loop_id}` takes it back; your index and \
+        "\n`ralph restore {before} --loop {loop_id}` takes it back; your index and \
          branches are as they were"
     ));
     text
@@ -171,7 +162,7 @@ fn git_failed(error: anyhow::Error) -> anyhow::Error {
     refused(Exit::MissingProgram, format!("{error:#}"))
 }
 
-// `ralph checkpoint list|show|diff`: the read-only commands.
+// The commands that only read.
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckpointArgs {
@@ -204,9 +195,9 @@ fn one(here: &Here, args: &CheckpointArgs) -> Result<Exit> {
     screen::print(&visible_lines(&shown))
 }
 
-fn diff(here: &Here, args: &CheckpointArgs) -> Result<Exit> {
-    let kept = LoopCheckpoints::gather(here, &args.which)?;
-    let from = kept.one(args.number)?;
+pub(super) fn diff(here: &Here, which: &LoopArgs, number: Option<u32>) -> Result<Exit> {
+    let kept = LoopCheckpoints::gather(here, which)?;
+    let from = kept.one(number)?;
     let text = checkpoint::diff(&kept.root, from).map_err(git_failed)?;
     if text.is_empty() {
         screen::tell(&format!("nothing has changed since checkpoint {}", from.number));

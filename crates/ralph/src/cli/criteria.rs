@@ -1,36 +1,27 @@
-//! `ralph accept`, also `ralph criteria accept`, and `ralph diff`: the user sees what has changed, and accepts the
-//! criteria as they are now.
+//! `ralph accept` and `ralph diff`: the user sees what has changed, and accepts the criteria as they are now.
 //!
 //! The criteria are frozen at the start. Accepting freezes them anew: the criteria and their commands, a smaller number
 //! of tests, and what a request for completion was refused for, such as changed tests or a repository that a round left.
 
+use crate::cli::{checkpoint, refine};
 use crate::command::context_dir::{Here, note};
-use crate::command::exit::{Exit, bad_state};
+use crate::command::exit::{Exit, bad_state, usage};
+use crate::command::number;
 use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
+use crate::command::select_target::{Target, TargetArgs};
 use crate::runs::left;
 use crate::verify::observe::Start;
 use anyhow::{Context, Result, anyhow};
 use ralph_core::evidence::pinned;
 use ralph_core::evidence::receipt::{self, ReceiptStatus};
-use ralph_io::git::checkpoint;
+use ralph_io::git::checkpoint as git;
 use ralph_io::store::checks;
-
-#[derive(Debug, clap::Subcommand)]
-pub(crate) enum CriteriaCommand {
-    /// Accept the criteria as they are now, even with fewer tests
-    Accept(Args),
-}
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     which: LoopArgs,
-}
-
-pub(crate) fn run(command: &CriteriaCommand) -> Result<Exit> {
-    let CriteriaCommand::Accept(args) = command;
-    accept(args)
 }
 
 pub(crate) fn accept(args: &Args) -> Result<Exit> {
@@ -65,27 +56,53 @@ pub(crate) fn accept(args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-// `ralph diff`: what has changed since the start of a loop.
+// `ralph diff`: what has changed since the start of a loop or since a checkpoint, or between versions of a plan.
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct DiffArgs {
-    /// Show only tests and what belongs to them
-    #[arg(long)]
+    /// Two versions of a refined plan, or one and the plan as it is [default: the last two]
+    #[arg(value_name = "VERSION", num_args = 0..=2, value_parser = number::count)]
+    versions: Vec<u32>,
+    /// `start`, or the number of a checkpoint [default: the last one of a live loop, else the start]
+    #[arg(long, value_name = "START|N", num_args = 0..=1, default_missing_value = LAST)]
+    since: Option<String>,
+    /// Show only tests and what belongs to them, since the start
+    #[arg(long, conflicts_with = "since")]
     tests: bool,
     #[command(flatten)]
-    which: LoopArgs,
+    target: TargetArgs,
 }
 
+/// The newest checkpoint.
+const LAST: &str = "last";
+
 pub(crate) fn run_diff(args: &DiffArgs) -> Result<Exit> {
-    let here = Here::gather()?;
-    let found = match select_loop::named(&here, &args.which)? {
+    let (here, which) = (Here::gather()?, &args.target.which);
+    if let Target::Refinement(name) = args.target.target()? {
+        return refine::show::diff(&here, name, &args.versions);
+    }
+    if !args.versions.is_empty() {
+        return Err(usage("a loop has no versions; type `ralph diff --since N` for a checkpoint"));
+    }
+    match args.since.as_deref() {
+        None | Some("start") => {}
+        Some(LAST) => return checkpoint::diff(&here, which, None),
+        Some(since) => {
+            return checkpoint::diff(&here, which, Some(number::count(since).map_err(usage)?));
+        }
+    }
+    let found = match select_loop::named(&here, which)? {
         Some(found) => found,
-        None => match select_loop::if_any(&here, &args.which, LoopFilter::Live)? {
+        None => match select_loop::if_any(&here, which, LoopFilter::Live)? {
             Some(found) => found,
             None => select_loop::last_ended(&here)
-                .map_or_else(|| select_loop::one(&here, &args.which, LoopFilter::Live), Ok)?,
+                .map_or_else(|| select_loop::one(&here, which, LoopFilter::Live), Ok)?,
         },
     };
+    let is_since_green = args.since.is_none() && !args.tests && found.state.is_live();
+    if is_since_green && found.state.checkpoint.is_some() {
+        return checkpoint::diff(&here, which, None);
+    }
     show(&found, args.tests)
 }
 
@@ -101,7 +118,7 @@ pub(super) fn show(found: &FoundLoop, only_tests: bool) -> Result<Exit> {
             start.changed_harness(&found.state.acceptance_criteria)
         }
         false => {
-            let changed = checkpoint::changed_files(&start.root, &start.tree, None);
+            let changed = git::changed_files(&start.root, &start.tree, None);
             let changed = changed.context("could not compare with the start of the loop")?;
             changed.into_iter().map(|(path, _)| path).collect()
         }
@@ -111,5 +128,5 @@ pub(super) fn show(found: &FoundLoop, only_tests: bool) -> Result<Exit> {
         screen::tell(&format!("{what} since the start of the loop"));
         return Ok(Exit::Done);
     }
-    screen::print_diff(&checkpoint::diff_since(&start.root, &start.tree, &paths)?)
+    screen::print_diff(&git::diff_since(&start.root, &start.tree, &paths)?)
 }

@@ -2,11 +2,13 @@
 //!
 //! A line with a known record is explained from that record; any other line is shown as it is.
 
+use crate::cli::refine;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state};
 use crate::command::number;
 use crate::command::screen::{self, Colour, visible};
-use crate::command::select_loop::{self, LoopArgs};
+use crate::command::select_loop;
+use crate::command::select_target::{Target, TargetArgs};
 use anyhow::{Result, bail};
 use ralph_core::evidence::receipt::{Proof, ReceiptStatus};
 use ralph_core::evidence::{completion_feedback, pinned};
@@ -31,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    which: LoopArgs,
+    target: TargetArgs,
 }
 
 /// One decision: a line with the decision, and labelled rows with the reasons.
@@ -42,7 +44,11 @@ struct ExplainedDecision {
 
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    let found = select_loop::recent(&here, &args.which)?;
+    let found = match args.target.target()? {
+        Target::Refinement(name) => return refine::show::explain(&here, name, args.json),
+        Target::Orchestration(_) => args.target.live_loop(&here)?,
+        _ => select_loop::recent(&here, &args.target.which)?,
+    };
     let entries = journal::load(found.file.folder()).map_err(bad_state)?.entries;
     let count = usize::try_from(args.count).unwrap_or(usize::MAX);
     let last = last(&entries, count);

@@ -4,6 +4,7 @@ use crate::command::exit::{Exit, usage};
 use crate::command::screen;
 use anyhow::Result;
 use clap::Command;
+use ralph_core::guard::human_only;
 use std::fmt::Write;
 
 /// Commands with one purpose.
@@ -19,7 +20,7 @@ const GROUPS: [Group; 4] = [
     Group {
         name: "Work",
         first: &["run", "start", "plan", "ralplan", "refine", "try"],
-        others: &["build", "parallel", "share", "session", "ideate", "task", "check", "verify"],
+        others: &["build", "parallel", "share", "team", "ideate", "task", "check", "verify"],
     },
     Group {
         name: "Look",
@@ -29,7 +30,7 @@ const GROUPS: [Group; 4] = [
     Group {
         name: "Steer",
         first: &["signal", "pause", "resume", "cancel"],
-        others: &["adopt", "accept", "trust", "criteria"],
+        others: &["adopt", "accept", "restore", "trust"],
     },
     Group {
         name: "Set up",
@@ -39,8 +40,8 @@ const GROUPS: [Group; 4] = [
 ];
 
 /// For skills and settings: documented, but in no list and no completion.
-const PLUMBING: [&str; 9] =
-    ["begin", "blocked", "end", "ideas", "mark", "next", "plan-sync", "prompt", "statusline"];
+const PLUMBING: [&str; 8] =
+    ["begin", "blocked", "end", "ideas", "mark", "next", "prompt", "statusline"];
 
 /// True for a command that Ralph itself starts, or a release: it has no documentation.
 pub(super) fn is_internal(command: &Command) -> bool {
@@ -64,7 +65,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     command.build();
     let mut found = &mut command;
-    for name in &args.command {
+    let names = human_only::without_alias(args.command.clone());
+    for name in names.iter().filter(|name| !name.starts_with('-')) {
         found = found.find_subcommand_mut(name).ok_or_else(|| {
             let why = format!("`ralph` has no command `{}`", screen::visible(name));
             usage(format!("{why}; `ralph help --all` lists the commands"))
@@ -137,7 +139,7 @@ mod tests {
             let shown = one.get_arguments().filter(|argument| !argument.is_hide_set());
             flags.extend(shown.filter_map(clap::Arg::get_long).filter(|flag| *flag != "help"));
         }
-        assert!(flags.len() <= 54, "{} options: {flags:?}", flags.len());
+        assert!(flags.len() <= 55, "{} options: {flags:?}", flags.len());
         for former in ["refine", "trace", "max-workers", "result", "reason", "none", "mode"] {
             assert!(!flags.contains(former), "{former}");
         }

@@ -8,10 +8,10 @@ use strsim::levenshtein;
 
 /// Prints the error, or the help that was requested.
 pub(super) fn report(error: clap::Error, command: clap::Command) -> ExitCode {
-    let typed = typed(command, std::env::args().skip(1));
-    let Some(line) = line(&error, &typed, &std::env::args().collect::<Vec<_>>()) else {
-        error.exit()
-    };
+    let words: Vec<String> =
+        super::words().into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let typed = typed(command, words.iter().skip(1).cloned());
+    let Some(line) = line(&error, &typed, &words) else { error.exit() };
     // An argument may have been copied from anywhere, so its control sequences are not printed raw.
     screen::error(&screen::visible(&line));
     Exit::Usage.into()
@@ -41,16 +41,13 @@ const MEANT: [(&str, &str); 6] = [
 
 /// Commands that start something; only a slip of a letter suggests them.
 const STARTS: [&str; 8] =
-    ["start", "run", "build", "plan", "ralplan", "refine", "session", "parallel"];
+    ["start", "run", "build", "plan", "ralplan", "refine", "team", "parallel"];
 
 /// What to type in place of a command that does not exist.
 fn meant(error: &clap::Error, typed: &str, name: &str) -> Option<String> {
     let meant = MEANT.iter().find(|(word, _)| typed == "ralph" && *word == name);
     if let Some((_, meant)) = meant {
         return Some(format!("type `ralph {meant}`"));
-    }
-    if typed == "ralph signal" {
-        return Some(format!("type `ralph signal steer \"{name}\"`"));
     }
     let nearest = suggestion(error, ContextKind::SuggestedSubcommand)?;
     let is_slip = || levenshtein(name, &nearest) < 2 || same_letters(name, &nearest);
@@ -69,7 +66,7 @@ fn same_letters(one: &str, other: &str) -> bool {
 /// The typed line with the words of its task in quotes.
 fn in_quotes(typed: &str, words: &[String]) -> Option<String> {
     let takes_task =
-        ["ralph run", "ralph start", "ralph plan", "ralph ralplan run", "ralph session run"];
+        ["ralph run", "ralph start", "ralph plan", "ralph ralplan run", "ralph team run"];
     let rest = words.get(typed.split(' ').count()..).filter(|_| takes_task.contains(&typed))?;
     let task: Vec<&str> =
         rest.iter().map(String::as_str).take_while(|word| !word.starts_with('-')).collect();
@@ -211,7 +208,7 @@ mod tests {
             (&["stars"], "`ralph` has no command `stars`; type `ralph start`"),
             (
                 &["signal", "use tabs"],
-                "`ralph signal` has no command `use tabs`; type `ralph signal steer \"use tabs\"`",
+                "`WORD` cannot be `use tabs`; type one of steer, info, pause, stop",
             ),
             (
                 &["run", "fix", "the", "parser", "-n", "3"],
@@ -235,8 +232,8 @@ mod tests {
                 "`N` needs a whole number from 1 to 100000 in plain digits, not `08`",
             ),
             (
-                &["signal", "steer"],
-                "`ralph signal steer` needs `<TEXT>...`; type `ralph signal steer <TEXT>...`",
+                &["ralplan", "adjust", "--no"],
+                "`ralph ralplan adjust` takes no option `--no`; `ralph ralplan adjust --help` lists the options",
             ),
             (&["status", "--loop"], "`--loop` needs a value; type `--loop <ID>`"),
             (

@@ -13,6 +13,7 @@ mod explain;
 mod help;
 mod man;
 mod misread;
+mod next;
 mod parallel;
 mod pause;
 mod plan;
@@ -43,6 +44,7 @@ use clap::{ArgMatches, Args as _, FromArgMatches, Parser, Subcommand};
 use ralph_core::guard::human_only as rules;
 use ralph_io::client::{self, client_settings::ClientSettings};
 use ralph_io::project::settings;
+use std::ffi::OsString;
 use std::process::ExitCode;
 pub use who_may::Reach;
 
@@ -68,8 +70,7 @@ enum Command {
     /// Pause a loop after the current turn
     Pause(pause::Args),
     /// Send the model a message while it works
-    #[command(subcommand)]
-    Signal(signal::SignalCommand),
+    Signal(signal::Args),
     /// Continue a paused loop
     Resume(pause::Args),
     /// Take over a loop whose client is gone, or an old state file
@@ -82,7 +83,7 @@ enum Command {
     Replay(replay::Args),
     /// Report a loop as Markdown or as an HTML page
     Report(report::Args),
-    /// List, compare and restore the moments when all criteria held
+    /// List the moments when all criteria held, or show one
     #[command(subcommand)]
     Checkpoint(checkpoint::CheckpointCommand),
     /// Work unattended, in fresh clients, until the criteria hold
@@ -101,7 +102,7 @@ enum Command {
     Ralplan(ralplan::RalplanCommand),
     /// Run an orchestration: planner, executors and reviewers, in iterations
     #[command(subcommand)]
-    Session(session::OrchestrationCommand),
+    Team(session::OrchestrationCommand),
     /// Revise a plan or the tasks until they no longer change
     #[command(subcommand)]
     Refine(refine::RefineCommand),
@@ -109,9 +110,6 @@ enum Command {
     Ideate(plan::IdeateArgs),
     /// Show and change the loop's tasks
     Task(task::Args),
-    /// Update the tasks from a planner's list; same as `ralph task sync`
-    #[command(hide = true)]
-    PlanSync(task::sync::Sync),
     /// Register the hooks; copy the skills and agents
     Install(crate::setup::install::Args),
     /// Undo what `ralph install` did
@@ -129,11 +127,16 @@ enum Command {
     Blocked(blocked::Args),
     /// Accept changed criteria or tests; the model cannot
     Accept(criteria::Args),
-    /// Show what has changed since the start of a loop
+    /// Show what a loop has changed, or the versions of a refined plan
     Diff(criteria::DiffArgs),
-    /// Accept changed criteria; same as `ralph accept`
-    #[command(subcommand)]
-    Criteria(criteria::CriteriaCommand),
+    /// Bring back a checkpoint, or a version of a refined plan; what was there is kept
+    Restore(checkpoint::RestoreArgs),
+    /// Show the next step
+    #[command(hide = true)]
+    Next(next::Args),
+    /// Set the status of a task
+    #[command(hide = true)]
+    Mark(next::MarkArgs),
     #[command(hide = true)]
     Supervise(delegate::SuperviseArgs),
     #[command(hide = true, subcommand)]
@@ -166,22 +169,21 @@ impl Command {
         use Command::*;
         match self {
             Status(args) if args.is_shared() => Reach::User,
+            Next(args) if args.begins() => Reach::User,
             Doctor(args) if args.writes() => Reach::User,
             Report(args) if args.writes() => Reach::Elsewhere,
             Statusline(args) if args.runs_another() => Reach::Elsewhere,
-            Status(_) | Explain(_) | Replay(_) | Report(_) | Diff(_) | Context(_)
-            | Statusline(_) | Completions(_) | Help(_) => Reach::Reads,
-            Check(_) | Verify(_) | Try(_) | Blocked(_) | PlanSync(_) => Reach::OneLoop,
+            Status(_) | Next(_) | Explain(_) | Replay(_) | Report(_) | Diff(_) | Checkpoint(_)
+            | Context(_) | Statusline(_) | Completions(_) | Help(_) => Reach::Reads,
+            Check(_) | Verify(_) | Try(_) | Blocked(_) | Mark(_) => Reach::OneLoop,
             Doctor(_) | Demo(_) | Man(_) => Reach::Elsewhere,
             Supervise(_) | Delegate(_) | Round | Exchange | Integrate => Reach::Internal,
             Start(_) | Watch(_) | Cancel(_) | Pause(_) | Resume(_) | Signal(_) | Adopt(_)
             | Trust(_) | Run(_) | Build(_) | Plan(_) | Share(_) | Ideate(_) | Install(_)
-            | Uninstall(_) | Accept(_) | Criteria(_) => Reach::User,
-            Checkpoint(command) => command.reach(),
+            | Uninstall(_) | Accept(_) | Restore(_) | Ralplan(_) => Reach::User,
             Task(args) => args.reach(),
             Parallel(command) => command.reach(),
-            Ralplan(command) => command.reach(),
-            Session(command) => command.reach(),
+            Team(command) => command.reach(),
             Refine(command) => command.reach(),
         }
     }
@@ -189,8 +191,9 @@ impl Command {
 
 /// What a command line may reach; `None` if it cannot be parsed.
 pub fn reach(line: &[&str]) -> Option<Reach> {
-    let line = ["ralph"].iter().chain(line);
-    Cli::try_parse_from(line).ok()?.command.map(|command| command.reach())
+    let words = line.iter().map(|word| (*word).to_owned()).collect();
+    let words = std::iter::once("ralph".to_owned()).chain(rules::without_alias(words));
+    Cli::try_parse_from(words).ok()?.command.map(|command| command.reach())
 }
 
 /// The table of commands, for the documents that are generated from it.
@@ -233,7 +236,7 @@ pub fn run() -> ExitCode {
         Command::Cancel(args) => cancel::run(&args),
         Command::Pause(args) => pause::run(&args),
         Command::Resume(args) => pause::run_resume(&args),
-        Command::Signal(command) => signal::run(&command),
+        Command::Signal(args) => signal::run(&args),
         Command::Adopt(args) => adopt::run(&args),
         Command::Trust(args) => trust::run(&args),
         Command::Explain(args) => explain::run(&args),
@@ -241,13 +244,12 @@ pub fn run() -> ExitCode {
         Command::Report(args) => report::run(&args),
         Command::Checkpoint(command) => checkpoint::run(&command),
         Command::Task(args) => task::run(args),
-        Command::PlanSync(args) => task::sync::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Build(args) => run::run_build(&args),
         Command::Parallel(command) => parallel::run(&command),
         Command::Share(args) => share::run(&args),
         Command::Ralplan(command) => ralplan::run(&command),
-        Command::Session(command) => session::run(&command),
+        Command::Team(command) => session::run(&command),
         Command::Refine(command) => refine::run(&command),
         Command::Ideate(args) => plan::run_ideate(&args),
         Command::Plan(args) => plan::run(&args),
@@ -260,7 +262,9 @@ pub fn run() -> ExitCode {
         Command::Blocked(args) => blocked::run(&args),
         Command::Accept(args) => criteria::accept(&args),
         Command::Diff(args) => criteria::run_diff(&args),
-        Command::Criteria(command) => criteria::run(&command),
+        Command::Restore(args) => checkpoint::restore(&args),
+        Command::Next(args) => next::run(&args),
+        Command::Mark(args) => next::run_mark(&args),
         Command::Supervise(args) => delegate::supervise(&args),
         Command::Delegate(command) => delegate::run(&command),
         Command::Round => worker::run(),
@@ -279,11 +283,19 @@ pub fn run() -> ExitCode {
 
 /// The command that was typed, and its name.
 fn typed() -> Result<(Command, String), clap::Error> {
-    let read = command().try_get_matches()?;
+    let read = command().try_get_matches_from(words())?;
     Ok(match Cli::from_arg_matches(&read)?.command {
         Some(command) => (command, name(&read)),
         None => (Command::Status(status::Args::default()), "status".to_owned()),
     })
+}
+
+/// The command line, with the command in place of its alias.
+fn words() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    let given = words.split_off(1.min(words.len()));
+    words.extend(rules::without_alias(given));
+    words
 }
 
 /// The command as it is typed, without its arguments. The guard's table of the user's commands decides
@@ -348,7 +360,7 @@ fn inside_sandbox(error: anyhow::Error, name: &str) -> anyhow::Error {
 
 /// The one line for a command that runs in the client's sandbox.
 fn give_alone(name: &str) -> anyhow::Error {
-    let what = if name == "plan-sync" && client::is_plan_round() {
+    let what = if name == "task sync" && client::is_plan_round() {
         "end your last message with the tasks instead, in a ```jsonl block with one JSON object on each \
          line: Ralph reads it there"
             .to_owned()

@@ -34,12 +34,6 @@ use std::time::Duration;
 /// What to do about tasks that could be worked on side by side.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum ParallelCommand {
-    /// Show the open tasks in waves of tasks that can run side by side
-    #[command(name = "waves", alias = "plan")]
-    Plan(ViewArgs),
-    /// Print the next step of the session that starts the workers
-    #[command(hide = true)]
-    Next(ViewArgs),
     /// Carry out the planned tasks with several clients at once
     Run(RunArgs),
     /// Merge the finished tasks and run the criteria after each merge
@@ -52,8 +46,7 @@ impl ParallelCommand {
     pub(super) fn reach(&self) -> Reach {
         use ParallelCommand::*;
         match self {
-            Plan(_) => Reach::Reads,
-            Next(_) | Merge(_) | Clean(_) => Reach::OneLoop,
+            Merge(_) | Clean(_) => Reach::OneLoop,
             Run(_) => Reach::User,
         }
     }
@@ -61,23 +54,21 @@ impl ParallelCommand {
 
 pub(crate) fn run(command: &ParallelCommand) -> Result<Exit> {
     match command {
-        ParallelCommand::Plan(args) => print_waves(&Here::gather()?, args),
-        ParallelCommand::Next(args) => print_next(&Here::gather()?, args),
         ParallelCommand::Run(args) => work_through(args),
         ParallelCommand::Merge(args) => merge(args),
         ParallelCommand::Clean(args) => clean(args),
     }
 }
 
-// `ralph parallel waves`: the waves in which the open tasks could be carried out.
+// The waves in which the open tasks could be carried out.
 
 /// How many ids of one kind are listed by name.
 const NAMED: usize = 20;
 
-fn print_waves(here: &Here, args: &ViewArgs) -> Result<Exit> {
-    let state = select_loop::one(here, &args.which, LoopFilter::WithTasks)?.state;
+pub(super) fn waves(here: &Here, which: &LoopArgs, json: bool) -> Result<Exit> {
+    let state = select_loop::one(here, which, LoopFilter::WithTasks)?.state;
     let plan = parallel::plan(&state);
-    if args.json {
+    if json {
         let most = state.limits.max_workers;
         screen::print_json(&json!({"schema_version": 1, "max_workers": most, "plan": plan}))?;
     } else {
@@ -140,19 +131,19 @@ fn some(ids: &[String]) -> String {
     }
 }
 
-// `ralph parallel next`: tells the session that starts the workers its next step.
+// Tells the session that starts the workers its next step.
 //
 // The answer is for a model, so it is complete: the exact input of each call, the step after it,
 // and anything that prevents it.
 
-fn print_next(here: &Here, args: &ViewArgs) -> Result<Exit> {
-    let state = select_loop::one(here, &args.which, LoopFilter::Live)?.state;
+pub(super) fn next(here: &Here, which: &LoopArgs, json: bool) -> Result<Exit> {
+    let state = select_loop::one(here, which, LoopFilter::Live)?.state;
     let next = parallel::next(&state, here.now);
     let (hindrance, lacking) = match &next {
         NextParallelStep::Start { .. } => base(here)?,
         _ => (None, Vec::new()),
     };
-    if args.json {
+    if json {
         let document = json!({"schema_version": 1, "next": next, "hindrance": hindrance, "not_in_base": lacking});
         screen::print_json(&document)?;
     } else {

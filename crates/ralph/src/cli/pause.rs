@@ -4,8 +4,9 @@ use crate::cli::who_may;
 use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state};
 use crate::command::screen;
-use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
+use crate::command::select_loop::FoundLoop;
 use crate::command::select_shared::{self, SharedArgs, one_loop};
+use crate::command::select_target::TargetArgs;
 use crate::runs::parallel;
 use anyhow::{Context, Result, bail};
 use ralph_core::modes::mode;
@@ -24,7 +25,7 @@ use std::path::Path;
 #[command(group = one_loop())]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: LoopArgs,
+    target: TargetArgs,
     #[command(flatten)]
     shared: SharedArgs,
 }
@@ -43,8 +44,7 @@ pub(super) fn ordered(
     if let Some(place) = args.shared.place(&here)? {
         return shared(&place);
     }
-    let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
-    screen::say(&own(&here, &found)?)
+    screen::say(&own(&here, &args.target.live_loop(&here)?)?)
 }
 
 /// Pauses a loop and the loops of its workers; returns the report for the user.

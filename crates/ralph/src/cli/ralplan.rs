@@ -1,10 +1,9 @@
 //! `ralph ralplan …`: a planner writes a plan, a critic judges it, and a person approves it.
 
-use super::Reach;
 use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::screen::{self, visible, visible_lines};
-use crate::command::select_loop::{self, FoundLoop, LoopArgs, ViewArgs};
+use crate::command::select_loop::{self, FoundLoop, LoopArgs};
 use crate::runs::client as runner;
 use crate::runs::engine::{self, ClientRunner, wait_for_earlier};
 use crate::runs::options::{self, ClientOptions};
@@ -36,38 +35,23 @@ use std::time::Duration;
 pub(crate) enum RalplanCommand {
     /// Make and review a plan, each agent in a fresh client
     Run(RunArgs),
-    /// Show the state of the planning and each agent's answer
-    Status(ViewArgs),
-    /// Print the next step of the planning session
-    #[command(hide = true)]
-    Next(ViewArgs),
     /// Approve the plan; /ralph then starts it as a loop
-    Approve(DecisionArgs),
+    Approve(LoopArgs),
     /// Return the plan to the planner with changes to make
     Adjust(AdjustArgs),
     /// End the planning; the plan file stays
-    Discard(DecisionArgs),
-}
-
-impl RalplanCommand {
-    pub(super) fn reach(&self) -> Reach {
-        use RalplanCommand::*;
-        match self {
-            Status(_) | Next(_) => Reach::Reads,
-            Run(_) | Approve(_) | Adjust(_) | Discard(_) => Reach::User,
-        }
-    }
+    Discard(LoopArgs),
 }
 
 pub(crate) fn run(command: &RalplanCommand) -> Result<Exit> {
     let here = Here::gather()?;
     match command {
         RalplanCommand::Run(args) => plan(&here, args),
-        RalplanCommand::Status(args) => status(&here, args),
-        RalplanCommand::Next(args) => next(&here, args),
-        RalplanCommand::Approve(args) => approve(&here, args),
-        RalplanCommand::Adjust(args) => adjust(&here, args),
-        RalplanCommand::Discard(args) => discard(&here, args),
+        RalplanCommand::Approve(which) => decide(&here, which, DecisionKind::Proceed, ""),
+        RalplanCommand::Adjust(args) => {
+            decide(&here, &args.which, DecisionKind::Adjust, &args.text.join(" "))
+        }
+        RalplanCommand::Discard(which) => decide(&here, which, DecisionKind::Discard, ""),
     }
 }
 
@@ -280,14 +264,14 @@ fn prefix(root: &Path) -> &'static str {
     }
 }
 
-// `ralph ralplan next`: the next step of a planning, for the session that carries it out.
+// The next step of a planning, for the session that carries it out.
 
-fn next(here: &Here, args: &ViewArgs) -> Result<Exit> {
-    let state = live(here, &args.which)?.state;
+pub(super) fn next(here: &Here, which: &LoopArgs, json: bool) -> Result<Exit> {
+    let state = live(here, which)?.state;
     let prefix = ralplan::prefix(&state);
     let plan = state.ralplan().cloned().unwrap_or_default();
     let next = ralplan::next(&plan, prefix);
-    match args.json {
+    match json {
         true => {
             screen::print_json(&json!({"schema_version": 1, "phase": plan.phase, "next": next}))
         }
@@ -295,17 +279,17 @@ fn next(here: &Here, args: &ViewArgs) -> Result<Exit> {
     }
 }
 
-// `ralph ralplan status`: how far a planning is, and everything that agents and
+// How far a planning is, and everything that agents and
 // the user have said.
 //
 // Prompts for agents may be shortened; this output is complete.
 
-fn status(here: &Here, args: &ViewArgs) -> Result<Exit> {
-    let state = live(here, &args.which)?.state;
+pub(super) fn status(here: &Here, which: &LoopArgs, json: bool) -> Result<Exit> {
+    let state = live(here, which)?.state;
     let plan = &state.ralplan().cloned().unwrap_or_default();
     let now = plan_files::plan_hash(Path::new(&state.project_root), &plan.plan_path);
     let next = ralplan::next(plan, ralplan::prefix(&state));
-    if args.json {
+    if json {
         let document = json!({
             "schema_version": 1, "loop_id": state.loop_id, "session_id": state.session_id,
             "phase": state.phase, "pause": state.pause, "ralplan": plan, "plan_hash_now": now, "next": next,
@@ -374,13 +358,6 @@ fn version(plan: &RalplanState, now: &str) -> String {
 // `ralph ralplan approve`, `adjust` and `discard`: the user's decision about a
 // plan, in a terminal.
 
-/// Which planning.
-#[derive(Debug, clap::Args)]
-pub(crate) struct DecisionArgs {
-    #[command(flatten)]
-    which: LoopArgs,
-}
-
 /// What should change.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AdjustArgs {
@@ -389,18 +366,6 @@ pub(crate) struct AdjustArgs {
     text: Vec<String>,
     #[command(flatten)]
     which: LoopArgs,
-}
-
-fn approve(here: &Here, args: &DecisionArgs) -> Result<Exit> {
-    decide(here, &args.which, DecisionKind::Proceed, "")
-}
-
-fn adjust(here: &Here, args: &AdjustArgs) -> Result<Exit> {
-    decide(here, &args.which, DecisionKind::Adjust, &args.text.join(" "))
-}
-
-fn discard(here: &Here, args: &DecisionArgs) -> Result<Exit> {
-    decide(here, &args.which, DecisionKind::Discard, "")
 }
 
 fn decide(here: &Here, which: &LoopArgs, kind: DecisionKind, text: &str) -> Result<Exit> {

@@ -1,6 +1,6 @@
 //! `ralph refine …`: improves a plan or the tasks in rounds until they no longer change.
 
-mod background;
+pub(super) mod background;
 mod in_session;
 mod run;
 pub(super) mod show;
@@ -29,8 +29,6 @@ use std::path::{Path, PathBuf};
 /// What to do about a refinement.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum RefineCommand {
-    /// Make one round
-    Once(run::Once),
     /// Make rounds until nothing changes, or until the limit
     Loop(run::Loop),
     /// Begin a round that an agent of this session makes, and print its prompt
@@ -45,22 +43,10 @@ pub(crate) enum RefineCommand {
     /// Read ideas from standard input and print them as tasks for `ralph task sync`
     #[command(hide = true)]
     Ideas,
-    /// Show the state of a refinement and its rounds
-    Status(show::StatusArgs),
-    /// List the refinements of this project
-    List(show::ListArgs),
-    /// Show the rounds of a refinement and the versions of its plan
-    History(show::History),
-    /// Show the last change of the plan, or the difference of two versions
-    Diff(show::DiffArgs),
-    /// Restore a version of the plan; the present plan is kept as a version
-    Restore(show::Restore),
     /// Print the present screen of a background refinement
     Peek(background::Name),
     /// Attach to a background refinement; Ctrl-B D detaches
     Attach(background::Name),
-    /// End a refinement; its changes stay
-    Kill(background::Name),
     /// What tmux runs: takes the order at a socket, and becomes it
     #[command(hide = true)]
     Within {
@@ -75,7 +61,6 @@ struct RefinementArg {
     /// The refinement [default: the only one that fits]
     #[arg(
         long = "id",
-        alias = "session",
         value_name = "NAME",
         allow_hyphen_values = true,
         add = ArgValueCandidates::new(complete::refinements)
@@ -95,11 +80,11 @@ impl RefineCommand {
     pub(super) fn reach(&self) -> Reach {
         use RefineCommand::*;
         match self {
-            Prompt(_) | Ideas | Status(_) | List(_) | History(_) | Diff(_) => Reach::Reads,
+            Prompt(_) | Ideas => Reach::Reads,
             Begin(_) | End(_) => Reach::OneLoop,
             Peek(_) | Attach(_) => Reach::Elsewhere,
             Within { .. } => Reach::Internal,
-            Once(_) | Loop(_) | Restore(_) | Kill(_) => Reach::User,
+            Loop(_) => Reach::User,
         }
     }
 }
@@ -110,20 +95,13 @@ pub(crate) fn run(command: &RefineCommand) -> Result<Exit> {
     }
     let here = Here::gather()?;
     match command {
-        RefineCommand::Once(args) => run::once(&here, args),
         RefineCommand::Loop(args) => run::all(&here, args),
         RefineCommand::Begin(args) => in_session::begin(&here, args),
         RefineCommand::End(args) => in_session::end(&here, args),
         RefineCommand::Prompt(args) => print_prompt(&here, args),
         RefineCommand::Ideas => ideas(&here),
-        RefineCommand::Status(args) => show::status(&here, args),
-        RefineCommand::List(args) => show::list(&here, args),
-        RefineCommand::History(args) => show::history(&here, args),
-        RefineCommand::Diff(args) => show::diff(&here, args),
-        RefineCommand::Restore(args) => show::restore(&here, args),
         RefineCommand::Peek(args) => background::peek(&here, args),
         RefineCommand::Attach(args) => background::attach(&here, args),
-        RefineCommand::Kill(args) => background::kill(&here, args),
         RefineCommand::Within { .. } => unreachable!("it was carried out above"),
     }
 }
@@ -278,7 +256,7 @@ fn taken(document: &RefineDocument, name: &str, artefact: &Artefact) -> anyhow::
     refused(
         Exit::No,
         format!(
-            "{whose} on {on}; nothing was changed: wait for it, or end it with Ctrl-C or `ralph refine kill`"
+            "{whose} on {on}; nothing was changed: wait for it, or end it with Ctrl-C or `ralph cancel --id NAME`"
         ),
     )
 }

@@ -8,15 +8,14 @@ use super::status::text::next;
 use super::{explain, session};
 use crate::cli::refine::show as refine;
 use crate::cli::status::LoopView;
-use crate::command::complete;
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, bad_state, refused, usage};
+use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::screen::{self, visible};
-use crate::command::select_loop::{self, LoopArgs};
-use crate::orchestration::{OrchestrationContext, named};
+use crate::command::select_loop;
+use crate::command::select_target::{Target, TargetArgs};
+use crate::orchestration::OrchestrationContext;
 use crate::runs::client::quoted;
 use anyhow::{Context, Result, bail};
-use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::refine::state::refused_name;
 use ralph_core::state::EndingKind;
 use ralph_core::views::report::journal::{LineRecord, ReportLine};
@@ -30,18 +29,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: LoopArgs,
+    target: TargetArgs,
     #[arg(hide = true, value_name = "LOOP", conflicts_with_all = ["session", "loop_id", "id"])]
     positional: Option<String>,
-    /// An orchestration or a refinement
-    #[arg(
-        long,
-        alias = "refine",
-        value_name = "ID",
-        conflicts_with_all = ["session", "loop_id"],
-        add = ArgValueCandidates::new(complete::reported)
-    )]
-    id: Option<String>,
     /// Write an HTML page to this file; `-` prints it
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -59,13 +49,10 @@ const LOOKED_AT: usize = 1_000;
 
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    let report = match &args.id {
-        Some(id) if named(id).is_ok() => session::report(&OrchestrationContext::gather(here)?, id)?,
-        Some(name) => match refused_name(name) {
-            Some(why) => return Err(usage(visible(&why))),
-            None => refine::report(&here, name)?,
-        },
-        None => of_a_loop(here, args)?,
+    let report = match args.target.target()? {
+        Target::Orchestration(id) => session::report(&OrchestrationContext::gather(&here)?, id)?,
+        Target::Refinement(name) => refine::report(&here, name)?,
+        _ => of_a_loop(&here, args)?,
     };
     match &args.html {
         None => screen::print(&markdown::render(&report)),
@@ -74,9 +61,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
 }
 
-fn of_a_loop(here: Here, args: &Args) -> Result<Report> {
-    let which = args.which.clone().or(args.positional.as_ref());
-    let found = match select_loop::recent(&here, &which) {
+fn of_a_loop(here: &Here, args: &Args) -> Result<Report> {
+    let which = args.target.which.clone().or(args.positional.as_ref());
+    let found = match select_loop::recent(here, &which) {
         Ok(found) => found,
         Err(error) if which.is_named() => return Err(error),
         Err(error) => return Err(or_another(here, error)),
@@ -94,7 +81,7 @@ fn of_a_loop(here: Here, args: &Args) -> Result<Report> {
             .collect(),
         changes,
         n_signals: looked.signals_waiting(),
-        refinement: refine::of_loop(&here, &looked.state),
+        refinement: refine::of_loop(here, &looked.state),
         next: next(&looked),
         now: here.now,
     }))
@@ -141,8 +128,8 @@ fn line(entry: JournalEntry) -> ReportLine {
 }
 
 /// If there is no loop, suggests an orchestration or a refinement.
-fn or_another(here: Here, error: anyhow::Error) -> anyhow::Error {
-    let refined = refine::names(&here).pop();
+fn or_another(here: &Here, error: anyhow::Error) -> anyhow::Error {
+    let refined = refine::names(here).pop();
     let refined = refined
         .filter(|name| refused_name(name).is_none())
         .map(|name| format!("for a refinement: `ralph report --id {}`", visible(&quoted(&name))));

@@ -1,10 +1,11 @@
-//! `ralph session …`: an orchestration, whose router is this program. It decides which agent is
+//! `ralph team …`: an orchestration, whose router is this program. It decides which agent is
 //! called next and with what; a model, a script or the user makes the call.
 
-mod next;
+pub(super) mod next;
 mod run;
 
 use super::Reach;
+use super::next::MarkArgs;
 use super::task::{Format, in_format};
 use crate::command::complete;
 use crate::command::context_dir::Here;
@@ -33,35 +34,20 @@ use ralph_hooks::modes::orchestration;
 use ralph_io::client::given;
 use ralph_io::process::clock;
 use ralph_io::store::lifecycle;
+use ralph_io::store::orchestration::OrchestrationStore;
 
 /// What to do about a session.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum OrchestrationCommand {
     /// Begin an orchestration
     New(NewArgs),
-    /// List the orchestrations of this project
-    List,
-    /// Print which agents to call next, and their prompts
-    #[command(hide = true)]
-    Next(next::Next),
-    /// Set the status of a task in `progress.md`
-    #[command(hide = true)]
-    Mark(MarkArgs),
-    /// Show the tasks in waves
-    Waves(Waves),
-    /// Send a message to an orchestration while it works
-    Signal(SignalArgs),
     /// Give feedback for the next iteration
     #[command(subcommand)]
     Feedback(FeedbackCommand),
     /// Check the files of an orchestration
-    Validate(Validate),
+    Validate(OrchestrationArg),
     /// Repair the files of a damaged orchestration
-    Repair(Repair),
-    /// Show the state of an orchestration
-    Status(next::Args),
-    /// Draw the tasks and their dependencies
-    Graph(WavesArgs),
+    Repair(OrchestrationArg),
     /// Run an orchestration, each call in a fresh client
     Run(run::Args),
 }
@@ -70,44 +56,29 @@ impl OrchestrationCommand {
     pub(super) fn reach(&self) -> Reach {
         use OrchestrationCommand::*;
         match self {
-            Next(args) if args.begins() => Reach::User,
-            List | Next(_) | Waves(_) | Validate(_) | Status(_) | Graph(_) => Reach::Reads,
-            Mark(_) | Repair(_) => Reach::OneLoop,
-            New(_) | Signal(_) | Feedback(_) | Run(_) => Reach::User,
+            Validate(_) => Reach::Reads,
+            Repair(_) => Reach::OneLoop,
+            New(_) | Feedback(_) | Run(_) => Reach::User,
         }
     }
 }
 
 pub(crate) fn run(command: &OrchestrationCommand) -> Result<Exit> {
-    let place = OrchestrationContext::gather(Here::gather()?)?;
+    let place = OrchestrationContext::gather(&Here::gather()?)?;
     match command {
         OrchestrationCommand::New(args) => new(&place, args),
-        OrchestrationCommand::List => list(&place),
-        OrchestrationCommand::Next(args) => {
-            refuse_cancelled(&place, args.which())?;
-            next::next(&place, args)
-        }
-        OrchestrationCommand::Mark(args) => {
-            refuse_cancelled(&place, args.which())?;
-            mark(&place, args)
-        }
-        OrchestrationCommand::Waves(args) => waves(&place, args),
-        OrchestrationCommand::Signal(args) => signal(&place, args),
         OrchestrationCommand::Feedback(FeedbackCommand::New(args)) => feedback(&place, args),
         OrchestrationCommand::Validate(args) => validate(&place, args),
         OrchestrationCommand::Repair(args) => repair(&place, args),
-        OrchestrationCommand::Status(args) => next::status(&place, args),
-        OrchestrationCommand::Graph(args) => drawing(&place, args),
         OrchestrationCommand::Run(args) => run::run(&place, args),
     }
 }
 
 /// Refuses to go on in the session in which the user cancelled this orchestration: a notification wakes
 /// the model there, which has its instructions.
-fn refuse_cancelled(place: &OrchestrationContext, which: &OrchestrationArg) -> Result<()> {
+fn refuse_cancelled(place: &OrchestrationContext, id: &OrchestrationId) -> Result<()> {
     let (here, Some(session)) = (&place.here, &place.here.session) else { return Ok(()) };
-    let id = place.find(which.id.as_deref())?;
-    if orchestration::driving(&here.home, &here.root, &id).is_some() {
+    if orchestration::driving(&here.home, &here.root, id).is_some() {
         return Ok(());
     }
     let ended = lifecycle::ended(&here.home).into_iter().filter_map(|(_, state)| state.ok());
@@ -133,8 +104,8 @@ pub(crate) struct OrchestrationArg {
 }
 
 /// The report of one orchestration.
-pub(super) fn report(place: &OrchestrationContext, name: &str) -> Result<Report> {
-    let (files, step) = next::decided(place, &place.read(&named(name)?)?)?;
+pub(super) fn report(place: &OrchestrationContext, id: Option<&str>) -> Result<Report> {
+    let (files, step) = next::decided(place, &place.read(&place.find(id)?)?)?;
     Ok(report::of_session(&OrchestrationReportInput {
         files: &files,
         step: &step,
@@ -142,7 +113,7 @@ pub(super) fn report(place: &OrchestrationContext, name: &str) -> Result<Report>
     }))
 }
 
-// `ralph session new`: creates the folder of an orchestration, with the request.
+// `ralph team new`: creates the folder of an orchestration, with the request.
 
 /// What is asked for.
 #[derive(Debug, clap::Args)]
@@ -196,9 +167,15 @@ fn begin(place: &OrchestrationContext, task: &str, name: Option<&str>) -> Result
     ))
 }
 
-// `ralph session list`: one line for each orchestration of the project.
+/// Whether this project has an orchestration.
+pub(super) fn is_any(here: &Here) -> bool {
+    OrchestrationStore::of(&here.root, &here.home).is_ok_and(|store| !store.list().is_empty())
+}
 
-fn list(place: &OrchestrationContext) -> Result<Exit> {
+// One line for each orchestration of the project.
+
+pub(super) fn list(here: &Here) -> Result<Exit> {
+    let place = OrchestrationContext::gather(here)?;
     let mut lines = Vec::new();
     for id in place.sessions.list() {
         // An unreadable orchestration does not hide the others.
@@ -224,45 +201,14 @@ fn list(place: &OrchestrationContext) -> Result<Exit> {
     screen::print(if lines.is_empty() { NONE.to_owned() } else { lines.join("\n") }.as_str())
 }
 
-// `ralph session mark`: sets the status of one task, and the counts in the metadata.
-
-/// Which task, and how far it is.
-#[derive(Debug, clap::Args)]
-pub(crate) struct MarkArgs {
-    /// Id of the task
-    task: String,
-    /// open, started, review, done, failed or cancelled, or its mark: `[ ]`, `[/]`, …
-    #[arg(value_parser = status, allow_hyphen_values = true)]
-    status: TaskMark,
-    /// Note to show after the id
-    #[arg(long, value_name = "TEXT")]
-    note: Option<String>,
-    #[command(flatten)]
-    which: OrchestrationArg,
-}
-
-impl MarkArgs {
-    fn which(&self) -> &OrchestrationArg {
-        &self.which
-    }
-}
-
-fn status(said: &str) -> Result<TaskMark, String> {
-    let of_word = || {
-        let words = ["open", "started", "review", "done", "failed", "cancelled"];
-        let at = words.iter().position(|word| word.eq_ignore_ascii_case(said))?;
-        TaskMark::ALL.get(at).copied()
-    };
-    TaskMark::of(said).or_else(of_word).ok_or_else(|| {
-        format!("no status `{said}`; type `[ ]`, `[/]`, `[P]`, `[x]`, `[F]` or `[C]`")
-    })
-}
-
-fn mark(place: &OrchestrationContext, args: &MarkArgs) -> Result<Exit> {
+/// Sets the status of one task, and the counts in the metadata.
+pub(super) fn mark(here: &Here, id: Option<&str>, args: &MarkArgs) -> Result<Exit> {
+    let place = &OrchestrationContext::gather(here)?;
+    let id = place.find(id)?;
+    refuse_cancelled(place, &id)?;
     if args.note.as_ref().is_some_and(|note| note.contains(['\n', '\r'])) {
         return Err(refused(Exit::Usage, "a note is one line; write more into the task's report"));
     }
-    let id = place.find(args.which.id.as_deref())?;
     let home = &place.here.home;
     let is_driven = orchestration::driving(home, &place.here.root, &id).is_some();
     let changed = place.update(&id, |seen| {
@@ -323,30 +269,12 @@ fn change(
     (RouterWrite::Mark { task: args.task.clone(), status: args.status, note }, failed)
 }
 
-// `ralph session waves` and `graph`: the tasks in the order in which they are carried
-// out, listed or drawn.
-
-/// Which session.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Waves {
-    #[command(flatten)]
-    which: OrchestrationArg,
-}
-
-/// How to draw.
-#[derive(Debug, clap::Args)]
-pub(crate) struct WavesArgs {
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
-    format: Format,
-    #[command(flatten)]
-    which: OrchestrationArg,
-}
+// The tasks in the order in which they are carried out, listed or drawn.
 
 const NO_TASKS: &str = "there are no tasks yet; the planner writes them";
 
-fn waves(place: &OrchestrationContext, args: &Waves) -> Result<Exit> {
-    let wanted = wanted(place, &args.which)?;
+pub(super) fn waves(here: &Here, id: Option<&str>) -> Result<Exit> {
+    let wanted = task_files(&OrchestrationContext::gather(here)?, id)?;
     let with_mark = |id: &&str| match wanted.status(id) {
         Some(status) => format!("{status} {id}"),
         None => (*id).to_owned(),
@@ -362,73 +290,30 @@ fn waves(place: &OrchestrationContext, args: &Waves) -> Result<Exit> {
     screen::print(&visible_lines(&text))
 }
 
-fn drawing(place: &OrchestrationContext, args: &WavesArgs) -> Result<Exit> {
-    let tasks = wanted(place, &args.which)?.drawn();
-    in_format(args.format, &tasks, place.here.now, NO_TASKS)
+pub(super) fn drawing(here: &Here, id: Option<&str>, format: Format) -> Result<Exit> {
+    let tasks = task_files(&OrchestrationContext::gather(here)?, id)?.drawn();
+    in_format(format, &tasks, here.now, NO_TASKS)
 }
 
-fn wanted(place: &OrchestrationContext, which: &OrchestrationArg) -> Result<TaskFiles> {
-    let picture = Picture::of(&place.read(&place.find(which.id.as_deref())?)?);
+fn task_files(place: &OrchestrationContext, id: Option<&str>) -> Result<TaskFiles> {
+    let picture = Picture::of(&place.read(&place.find(id)?)?);
     let progress = picture.progress.clone().unwrap_or_default();
     Ok(TaskFiles::of(&picture, &progress))
 }
 
-// `ralph session signal` and `feedback new`: messages from the user to an orchestration.
-
-/// What is said.
-#[derive(Debug, clap::Args)]
-pub(crate) struct SignalArgs {
-    /// steer: change the work from now on; pause: begin nothing new; stop: end; info: only for
-    /// information
-    #[arg(value_enum)]
-    word: SignalWord,
-    /// The message; `-` reads standard input
-    text: Vec<String>,
-    #[command(flatten)]
-    which: OrchestrationArg,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum SignalWord {
-    Steer,
-    Pause,
-    Stop,
-    Info,
-}
+// Messages from the user to an orchestration.
 
 /// What is done about feedback.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum FeedbackCommand {
     /// Create a feedback file for the next iteration
-    New(New),
+    New(OrchestrationArg),
 }
 
-/// For which session.
-#[derive(Debug, clap::Args)]
-pub(crate) struct New {
-    #[command(flatten)]
-    which: OrchestrationArg,
-}
-
-fn signal(place: &OrchestrationContext, args: &SignalArgs) -> Result<Exit> {
-    let text = match args.text.as_slice() {
-        [dash] if dash == "-" => given::stdin()?,
-        words => words.join(" "),
-    };
-    let word = match args.word {
-        SignalWord::Steer => SignalKeyword::Steer,
-        SignalWord::Pause => SignalKeyword::Pause,
-        SignalWord::Stop => SignalKeyword::Stop,
-        SignalWord::Info => SignalKeyword::Info,
-    };
-    if text.trim().is_empty() && matches!(word, SignalKeyword::Steer | SignalKeyword::Info) {
-        return Err(refused(
-            Exit::Usage,
-            "the message is missing; type `ralph session signal steer TEXT`",
-        ));
-    }
-    let id = place.find(args.which.id.as_deref())?;
-    let sent = place.sessions.send(&id, word, &text, place.here.now).map_err(bad_state)?;
+pub(super) fn send(here: &Here, id: Option<&str>, word: SignalKeyword, text: &str) -> Result<Exit> {
+    let place = OrchestrationContext::gather(here)?;
+    let id = place.find(id)?;
+    let sent = place.sessions.send(&id, word, text, place.here.now).map_err(bad_state)?;
     sent.ok_or_else(|| missing(&id))?;
     let when = match word {
         SignalKeyword::Pause => "nothing new is begun until something else is said",
@@ -438,37 +323,23 @@ fn signal(place: &OrchestrationContext, args: &SignalArgs) -> Result<Exit> {
     screen::say(&format!("{} sent to session {id}; {when}", word.as_str()))
 }
 
-fn feedback(place: &OrchestrationContext, args: &New) -> Result<Exit> {
-    let id = place.find(args.which.id.as_deref())?;
+fn feedback(place: &OrchestrationContext, args: &OrchestrationArg) -> Result<Exit> {
+    let id = place.find(args.id.as_deref())?;
     let (_, iteration) = machine::resolve(&Picture::of(&place.read(&id)?));
     let next = iteration + 1;
     let path = place.sessions.feedback(&id, next, place.here.now).map_err(bad_state)?;
     let path = path.ok_or_else(|| missing(&id))?;
     screen::say(&format!(
         "write what iteration {next} is to do into `{path}`, and put logs and pictures beside it\n`ralph \
-         session next` takes it up once it asks for something"
+         next` takes it up once it asks for something"
     ))
 }
 
-// `ralph session validate` and `repair`: what is wrong with an orchestration's files, and how much
+// `ralph team validate` and `repair`: what is wrong with an orchestration's files, and how much
 // of it can be repaired.
 
-/// Which session.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Validate {
-    #[command(flatten)]
-    which: OrchestrationArg,
-}
-
-/// Which session.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Repair {
-    #[command(flatten)]
-    which: OrchestrationArg,
-}
-
-fn validate(place: &OrchestrationContext, args: &Validate) -> Result<Exit> {
-    let id = place.find(args.which.id.as_deref())?;
+fn validate(place: &OrchestrationContext, args: &OrchestrationArg) -> Result<Exit> {
+    let id = place.find(args.id.as_deref())?;
     let found = findings(&place.read(&id)?);
     match found.is_empty() {
         true => screen::print(&format!("session {id}: nothing is wrong"))?,
@@ -477,8 +348,8 @@ fn validate(place: &OrchestrationContext, args: &Validate) -> Result<Exit> {
     Ok(code(&found))
 }
 
-fn repair(place: &OrchestrationContext, args: &Repair) -> Result<Exit> {
-    let id = place.find(args.which.id.as_deref())?;
+fn repair(place: &OrchestrationContext, args: &OrchestrationArg) -> Result<Exit> {
+    let id = place.find(args.id.as_deref())?;
     let now = place.here.now;
     let changed = place.update(&id, |seen| {
         let mended = mended(seen, clock::local(now));

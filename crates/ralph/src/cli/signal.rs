@@ -3,13 +3,16 @@
 //! The session's next hook delivers it, within one tool call of a working turn. To end or pause a
 //! loop there are `ralph cancel` and `ralph pause`.
 
+use crate::cli::session;
 use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state, usage};
 use crate::command::screen;
-use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
+use crate::command::select_loop::FoundLoop;
 use crate::command::select_shared::{self, SharedArgs, one_loop};
+use crate::command::select_target::{Target, TargetArgs};
 use crate::runs::parallel;
 use anyhow::{Result, anyhow, bail};
+use ralph_core::modes::orchestration::signal::SignalKeyword;
 use ralph_core::state::LoopState;
 use ralph_core::state::signals::{self, SignalKind};
 use ralph_core::tasks::shared::text::Name;
@@ -22,25 +25,19 @@ use std::time::{Duration, Instant};
 /// How long to wait before the mailbox is read again if the system reports no changes.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
-#[derive(Debug, clap::Subcommand)]
-pub(crate) enum SignalCommand {
-    /// Change what the model does from now on
-    Steer(Args),
-    /// Send information to the model
-    Info(Args),
-}
-
 #[derive(Debug, clap::Args)]
 #[command(group = one_loop())]
 pub(crate) struct Args {
+    /// steer: change the work from now on; info: only for information; pause: begin nothing new; stop: end
+    #[arg(value_parser = ["steer", "info", "pause", "stop"], hide_possible_values = true)]
+    word: String,
     /// The message; `-` reads standard input
-    #[arg(required_unless_present = "shared")]
     text: Vec<String>,
     /// Wait until the message is delivered; exit 1 if the loop ends before
     #[arg(long, conflicts_with = "shared")]
     wait: bool,
     #[command(flatten)]
-    which: LoopArgs,
+    target: TargetArgs,
     #[command(flatten)]
     shared: SharedArgs,
 }
@@ -58,24 +55,34 @@ impl Args {
     }
 }
 
-pub(crate) fn run(command: &SignalCommand) -> Result<Exit> {
-    let (kind, args) = match command {
-        SignalCommand::Steer(args) => (SignalKind::Steer, args),
-        SignalCommand::Info(args) => (SignalKind::Info, args),
-    };
+pub(crate) fn run(args: &Args) -> Result<Exit> {
     let (shared, words) = args.shared_loop();
     let text = match words.as_slice() {
         [dash] if dash == "-" => given::stdin()?,
         words => words.join(" "),
     };
-    if let Some(why) = signals::refused(&text) {
+    let (word, kind) = match args.word.as_str() {
+        "steer" => (SignalKeyword::Steer, Some(SignalKind::Steer)),
+        "info" => (SignalKeyword::Info, Some(SignalKind::Info)),
+        "pause" => (SignalKeyword::Pause, None),
+        _ => (SignalKeyword::Stop, None),
+    };
+    if let Some(why) = signals::refused(&text).filter(|_| kind.is_some()) {
         return Err(usage(why));
     }
     let here = Here::gather()?;
+    if let Target::Orchestration(id) = args.target.target()? {
+        return session::send(&here, id, word, &text);
+    }
+    let Some(kind) = kind else {
+        return Err(usage(
+            "only an orchestration takes this word; type `ralph pause` or `ralph cancel`",
+        ));
+    };
     if let Some(place) = shared.place(&here)? {
         return select_shared::order_signal(&place, kind, &text);
     }
-    let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
+    let found = args.target.live_loop(&here)?;
     let Sent { name, workers, words } = send(&here, &found, kind, &text)?;
     screen::say(&words)?;
     if !args.wait {

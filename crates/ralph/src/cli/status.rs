@@ -5,11 +5,13 @@
 
 pub(super) mod text;
 
+use crate::cli::{ralplan, refine, session};
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, Colour, visible};
-use crate::command::select_loop::{self, FoundLoop, LoopArgs};
+use crate::command::select_loop::{self, FoundLoop};
 use crate::command::select_shared::{SharedArgs, one_loop};
+use crate::command::select_target::{Target, TargetArgs};
 use crate::verify;
 use anyhow::Result;
 use jiff::Timestamp;
@@ -41,8 +43,11 @@ pub(crate) struct Args {
     /// All loops of all projects, ended ones included
     #[arg(long, conflicts_with = "shared")]
     all: bool,
+    /// What each round of a refinement proposed
+    #[arg(long, alias = "trace", hide = true, requires = "of")]
+    explain: bool,
     #[command(flatten)]
-    which: LoopArgs,
+    target: TargetArgs,
     #[command(flatten)]
     shared: SharedArgs,
 }
@@ -63,6 +68,17 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     if let Some(place) = args.shared.place(&here)? {
         return run_shared(&here, args.json, &place);
+    }
+    match args.target.target()? {
+        Target::Orchestration(_) if args.all => return session::list(&here),
+        Target::Orchestration(id) => return session::next::status(&here, id, args.json),
+        Target::Planning(which) => return ralplan::status(&here, which, args.json),
+        Target::Refinement(_) if args.all => return refine::show::list(&here, args.json),
+        Target::Refinement(name) if args.explain => {
+            return refine::show::explain(&here, name, args.json);
+        }
+        Target::Refinement(name) => return refine::show::status(&here, name, args.json),
+        Target::Loop(_) | Target::Parallel(_) => {}
     }
     let listed = gather(&here, args)?;
     if args.json {
@@ -92,8 +108,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 
 fn gather(here: &Here, args: &Args) -> Result<LoopList> {
     let mut listed = LoopList::default();
-    if args.which.is_named() {
-        let found = select_loop::named(here, &args.which)?;
+    if args.target.which.is_named() {
+        let found = select_loop::named(here, &args.target.which)?;
         let found = found.ok_or_else(|| refused(Exit::No, "there is no such loop"))?;
         listed.loops.push(LoopView::at(found));
         return Ok(listed);

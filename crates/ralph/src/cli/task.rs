@@ -1,6 +1,6 @@
 //! `ralph task …`: shows and changes the loop's tasks, with one locked update per change.
 
-mod change;
+pub(super) mod change;
 mod show;
 pub(super) mod sync;
 
@@ -32,7 +32,7 @@ impl Args {
     pub(super) fn reach(&self) -> Reach {
         use TaskCommand::*;
         match self.command {
-            List(_) | Show(_) | Ready(_) | Waves(_) | Graph(_) | Lint(_) => Reach::Reads,
+            List(_) | Show(_) | Waves(_) | Graph(_) | Lint(_) => Reach::Reads,
             Add(_) | Claim(_) | Renew(_) | Done(_) | Fail(_) | Release(_) | Block(_) | Deps(_)
             | Sync(_) => Reach::OneLoop,
             Import(_) => Reach::User,
@@ -46,8 +46,6 @@ pub(crate) enum TaskCommand {
     List(show::ListArgs),
     /// Show a task in full
     Show(show::ShowArgs),
-    /// List the tasks that are ready
-    Ready(LoopArgs),
     /// Add a task
     Add(change::Add),
     /// Claim a task
@@ -65,7 +63,7 @@ pub(crate) enum TaskCommand {
     /// Show or set the dependencies of a task
     Deps(change::Deps),
     /// Show the tasks in waves
-    Waves(LoopArgs),
+    Waves(show::WavesArgs),
     /// Draw the tasks and their dependencies
     Graph(show::GraphArgs),
     /// Check the criteria and the tasks for errors and risks
@@ -82,7 +80,6 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
     match args.command {
         TaskCommand::List(args) => show::list(here, &args),
         TaskCommand::Show(args) => show::one(here, &args),
-        TaskCommand::Ready(which) => show::ready(here, &which),
         TaskCommand::Add(args) => change::add(here, args),
         TaskCommand::Claim(args) => change::claim(here, &args),
         TaskCommand::Renew(args) => change::renew(here, &args),
@@ -91,7 +88,7 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         TaskCommand::Release(args) => change::release(here, &args),
         TaskCommand::Block(args) => change::stop_work(here, &args, "block", TaskStatus::Blocked),
         TaskCommand::Deps(args) => change::deps(here, args),
-        TaskCommand::Waves(which) => show::waves(here, &which),
+        TaskCommand::Waves(args) => show::waves(here, &args),
         TaskCommand::Graph(args) => show::drawing(here, &args),
         TaskCommand::Lint(which) => run_lint(here, &which),
         TaskCommand::Sync(args) => sync::sync(here, &args),

@@ -150,7 +150,11 @@ fn keep_to_own_loop(command: &Command, reach: Reach, name: &str) -> Result<()> {
         // A round that is begun without a loop begins one.
         refinement: refinement.or(none).filter(|_| own.is_some()),
     };
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<String> = super::words()
+        .into_iter()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let files = match command {
         Command::Check(args) => args.files().iter().map(PathBuf::as_path).collect(),
@@ -329,8 +333,12 @@ fn options<'a>(words: &'a [&'a str]) -> impl Iterator<Item = (usize, &'a str)> {
 /// nothing that the command could be about.
 pub(super) fn is_about_another(command: &str, words: &[&str], own: &ModelsOwn<'_>) -> bool {
     let lacks = |one: Option<&str>| one.is_none_or(str::is_empty);
+    let is_of_a_team = words
+        .iter()
+        .any(|word| *word == "--id" || word.starts_with("--id=") || *word == "--of=team");
     let has_none = match command {
-        "session mark" | "session repair" => lacks(own.orchestration),
+        "mark" if is_of_a_team || lacks(own.loop_id) => lacks(own.orchestration),
+        "team repair" => lacks(own.orchestration),
         "refine end" => lacks(own.refinement),
         _ => false,
     };
@@ -339,13 +347,11 @@ pub(super) fn is_about_another(command: &str, words: &[&str], own: &ModelsOwn<'_
 
 /// True if these words behind `ralph` select something that is not the model's own.
 pub(super) fn names_another(words: &[&str], own: &ModelsOwn<'_>) -> bool {
-    // There the former name of `--id`.
-    let is_id = words.first().is_some_and(|word| matches!(*word, "refine" | "session"));
     let owned = |option: &str| match (option, words.first().copied()) {
         ("--loop", _) => own.loop_id,
-        ("--session", _) if !is_id => own.session_id,
-        ("--id" | "--session", Some("session")) => own.orchestration,
-        ("--id" | "--session", Some("refine")) => own.refinement,
+        ("--session", _) => own.session_id,
+        ("--id", Some("mark" | "team")) => own.orchestration,
+        ("--id", Some("refine")) => own.refinement,
         _ => None,
     };
     options(words).any(|(at, word)| {
@@ -387,7 +393,7 @@ pub(super) fn persons_only(command: &str) -> String {
 
 /// True for a command by which a round hands over its work without a loop of its own.
 fn is_handover(command: &str) -> bool {
-    matches!(command, "session mark" | "check" | "refine begin")
+    matches!(command, "mark" | "check" | "refine begin")
 }
 
 #[cfg(test)]
@@ -423,12 +429,12 @@ mod tests {
     #[test]
     fn a_round_without_a_loop_changes_no_loop() {
         for command in
-            ["task done", "verify", "blocked", "plan-sync", "parallel merge", "refine end"]
+            ["task done", "verify", "blocked", "task sync", "parallel merge", "refine end"]
         {
             let why = refusal(command, Reach::OneLoop, ModelIn::Round, OWN).unwrap();
             assert!(why.contains("no loop of its own"), "{why}");
         }
-        for command in ["session mark", "check", "refine begin"] {
+        for command in ["mark", "check", "refine begin"] {
             let refused = refusal(command, Reach::OneLoop, ModelIn::Round, OWN);
             assert_eq!(refused, None, "{command}");
         }
@@ -450,11 +456,9 @@ mod tests {
             "verify --loop x",
             "task done T-1 --loop=x",
             "blocked y --session x",
-            "session mark T-1 done --id x",
-            "session repair --id=x",
-            "session repair --session x",
+            "mark T-1 done --of=team --id x",
+            "team repair --id=x",
             "refine end --id plan",
-            "refine end --session plan",
         ] {
             assert!(names(line, &own), "{line}");
             assert!(!names(line, &ModelsOwn::default()), "{line}");
@@ -464,7 +468,7 @@ mod tests {
             "verify --session=s AC-1",
             "blocked loop",
             "verify -- --loop x",
-            "session mark T-1 done --id o",
+            "mark T-1 done --of=team --id o",
             "task add x --id T-2",
             "report --id x",
         ] {
@@ -475,11 +479,13 @@ mod tests {
     #[test]
     fn a_command_for_an_orchestration_or_a_refinement_needs_one_of_the_models_own() {
         let all = ModelsOwn { orchestration: Some("o"), refinement: Some("r"), ..OWN_LOOP };
-        for command in ["session mark", "session repair", "refine end"] {
-            assert!(!is_about_another(command, &[], &all), "{command}");
-            assert!(is_about_another(command, &[], &OWN_LOOP), "{command}");
-            assert!(is_about_another(command, &[], &ModelsOwn::default()), "{command}");
+        for command in ["mark", "team repair", "refine end"] {
+            assert!(!is_about_another(command, &["--of=team"], &all), "{command}");
+            assert!(is_about_another(command, &["--of=team"], &OWN_LOOP), "{command}");
+            assert!(is_about_another(command, &["--of=team"], &ModelsOwn::default()), "{command}");
         }
+        assert!(!is_about_another("mark", &["mark", "T-1", "done"], &OWN_LOOP));
+        assert!(is_about_another("mark", &["mark", "T-1", "done"], &ModelsOwn::default()));
         assert!(!is_about_another("verify", &["verify"], &OWN_LOOP));
         assert!(is_about_another("verify", &["verify", "--loop", "x"], &OWN_LOOP));
     }

@@ -66,7 +66,7 @@ pub(crate) fn criteria() -> Vec<CompletionCandidate> {
 
 /// The orchestrations of this project.
 pub(crate) fn orchestrations() -> Vec<CompletionCandidate> {
-    let place = Here::gather().and_then(OrchestrationContext::gather);
+    let place = Here::gather().and_then(|here| OrchestrationContext::gather(&here));
     let names = place.map(|place| place.names()).unwrap_or_default();
     names.iter().rev().map(|name| candidate(&name.to_string(), "")).collect()
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 /// The surroundings of a command.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Here {
     pub(crate) home: Home,
     /// The Claude Code session whose shell runs the command; `None` in a terminal.

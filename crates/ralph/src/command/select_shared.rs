@@ -35,7 +35,7 @@ pub(crate) struct SharedArgs {
 
 /// For a command that takes a loop of this machine or a shared one.
 pub(crate) fn one_loop() -> ArgGroup {
-    ArgGroup::new("one loop").args(["session", "loop_id", "shared"])
+    ArgGroup::new("one loop").args(["session", "loop_id", "id", "shared"])
 }
 
 impl SharedArgs {

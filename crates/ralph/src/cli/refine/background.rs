@@ -1,4 +1,4 @@
-//! Refinements in the background: `--background`, `peek`, `attach` and `kill`, through tmux.
+//! Refinements in the background: `--background`, `peek`, `attach` and their end, through tmux.
 
 use super::RefinementArg;
 use crate::cli::refine::{self, in_session};
@@ -56,8 +56,9 @@ pub(super) fn start(place: &RefineStore, name: &str) -> Result<bool> {
     tmux.start(&job).map_err(|error| refused(Exit::MissingProgram, format!("{error:#}")))?;
     screen::say(&format!(
         "`{}` continues in the tmux session {session}; `ralph refine peek --id {}` shows it, `attach` \
-         joins it, `kill` ends it",
+         joins it, `ralph cancel --id {}` ends it",
         visible(name),
+        refine::word(name),
         refine::word(name)
     ))?;
     Ok(true)
@@ -108,10 +109,11 @@ pub(super) fn attach(here: &Here, args: &Name) -> Result<Exit> {
     Err(tmux.attach(&session))
 }
 
-pub(super) fn kill(here: &Here, args: &Name) -> Result<Exit> {
+/// `ralph cancel` of a refinement.
+pub(in crate::cli) fn kill(here: &Here, name: Option<&str>) -> Result<Exit> {
     let place = RefineStore::of(&here.home, &here.root);
     let in_tmux = |name: &str| of(&place, name);
-    let (name, found) = match args.given() {
+    let (name, found) = match name {
         Some(name) => refine::one(&place, Some(name), |_| true)?,
         None => {
             let names: Vec<String> = running(&place)?;
@@ -179,7 +181,7 @@ fn there(here: &Here, args: &Name) -> Result<(Tmux, String)> {
         Some(session) => Ok((tmux, session)),
         None => {
             let message = format!(
-                "`{}` does not run in the background; `ralph refine status --id {}` shows its state",
+                "`{}` does not run in the background; `ralph status --id {}` shows its state",
                 visible(&name),
                 refine::word(&name)
             );

@@ -1,4 +1,4 @@
-//! `ralph refine once` and `ralph refine loop`: the rounds of a refinement, one after another.
+//! `ralph refine loop`: the rounds of a refinement, one after another.
 //!
 //! The rules in `ralph_core` decide when a refinement ends, from what a round says and what was
 //! measured; this module carries that out. An interrupted refinement can be continued by its name.
@@ -42,7 +42,6 @@ pub(crate) struct Subject {
     /// Name of the refinement [default: after the plan or the project]
     #[arg(
         long = "id",
-        alias = "session",
         value_name = "NAME",
         allow_hyphen_values = true,
         add = ArgValueCandidates::new(complete::refinements)
@@ -94,18 +93,14 @@ pub(crate) struct RunArgs {
     client: ClientOptions,
 }
 
-/// One round.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Once {
-    #[command(flatten)]
-    run: RunArgs,
-}
-
-/// As many as it takes.
+/// As many rounds as it takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Loop {
     #[command(flatten)]
     run: RunArgs,
+    /// Make one round
+    #[arg(long, hide = true, conflicts_with = "background")]
+    once: bool,
     /// Run in a tmux session `refine-NAME` and return at once
     #[arg(long)]
     background: bool,
@@ -123,13 +118,12 @@ enum What {
 /// A client that crashes this often in a row is not started again.
 const MOST_CRASHES: u32 = 3;
 
-pub(super) fn once(here: &Here, args: &Once) -> Result<Exit> {
-    RefineSetup::prepare(here, &args.run)?.run(Rounds::One)
-}
-
 /// Runs rounds until the refinement ends, here or in tmux.
 pub(super) fn all(here: &Here, args: &Loop) -> Result<Exit> {
     let start = RefineSetup::prepare(here, &args.run)?;
+    if args.once {
+        return start.run(Rounds::One);
+    }
     if !args.background || args.run.client.dry_run {
         return start.run(Rounds::All);
     }

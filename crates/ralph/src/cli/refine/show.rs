@@ -1,10 +1,9 @@
 //! What can be seen of refinements: their state, their rounds and the versions of their plans.
 
-use super::{RefinementArg, background};
+use super::background;
 use crate::cli::refine::{self, in_session};
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
-use crate::command::number;
 use crate::command::screen::{self, visible, visible_lines};
 use crate::refine::artefact::{Artefact, PlanFile, at};
 use anyhow::Result;
@@ -17,28 +16,10 @@ use ralph_io::store::refine::{KeptVersion, NewVersion, RefineStore, What};
 use serde_json::json;
 use std::path::Path;
 
-/// Which session.
-#[derive(Debug, clap::Args)]
-pub(crate) struct StatusArgs {
-    #[command(flatten)]
-    which: RefinementArg,
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
-}
-
-/// How they are shown.
-#[derive(Debug, clap::Args)]
-pub(crate) struct ListArgs {
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
-}
-
-pub(super) fn status(here: &Here, args: &StatusArgs) -> Result<Exit> {
+pub(in crate::cli) fn status(here: &Here, name: Option<&str>, json: bool) -> Result<Exit> {
     let place = RefineStore::of(&here.home, &here.root);
-    let (name, found) = refine::one(&place, args.which.name.as_deref(), |_| true)?;
-    if args.json {
+    let (name, found) = refine::one(&place, name, |_| true)?;
+    if json {
         return screen::print_json(&as_json(here, &place, &name, &found));
     }
     screen::print(&visible(&format!("{name}  {}", standing(here, &place, &name, &found))))?;
@@ -50,10 +31,14 @@ pub(super) fn status(here: &Here, args: &StatusArgs) -> Result<Exit> {
     for line in chart::lines(&found) {
         screen::print(&visible(&line))?;
     }
+    for version in place.versions(&name).list().map_err(bad_state)? {
+        let what = version_line(&version);
+        screen::print(&format!("version {}  {}  {what}", version.number, at(version.at)))?;
+    }
     Ok(Exit::Done)
 }
 
-pub(super) fn list(here: &Here, args: &ListArgs) -> Result<Exit> {
+pub(in crate::cli) fn list(here: &Here, json: bool) -> Result<Exit> {
     let place = RefineStore::of(&here.home, &here.root);
     let document = refine::document(&place)?;
     let mut broken = None;
@@ -67,7 +52,7 @@ pub(super) fn list(here: &Here, args: &ListArgs) -> Result<Exit> {
             }
         }
     }
-    if args.json {
+    if json {
         let all: Vec<_> =
             sessions.iter().map(|(name, it)| as_json(here, &place, name, it)).collect();
         screen::print_json(&json!({"schema_version": 1, "sessions": all}))?;
@@ -135,72 +120,22 @@ fn as_json(here: &Here, place: &RefineStore, name: &str, found: &Refinement) -> 
     })
 }
 
-// `ralph refine history`, `diff` and `restore`: the versions of a plan.
-
-/// Which session.
-#[derive(Debug, clap::Args)]
-pub(crate) struct History {
-    #[command(flatten)]
-    which: RefinementArg,
-    /// Show what each round proposed, and why it was accepted or rejected
-    #[arg(long = "explain", alias = "trace")]
-    trace: bool,
-    /// Print one JSON document; requires --explain
-    #[arg(long, requires = "trace")]
-    json: bool,
-}
-
-/// Which versions.
-#[derive(Debug, clap::Args)]
-pub(crate) struct DiffArgs {
-    /// Older version, by its number in `history` [default: the one before the last]
-    #[arg(value_name = "VERSION", value_parser = number::count)]
-    from: Option<u32>,
-    /// Newer version [default: the plan as it is]
-    #[arg(value_name = "VERSION", value_parser = number::count)]
-    to: Option<u32>,
-    #[command(flatten)]
-    which: RefinementArg,
-}
-
-/// Which version.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Restore {
-    /// Number of the version in `history`
-    #[arg(value_name = "VERSION", value_parser = number::count)]
-    version: u32,
-    #[command(flatten)]
-    which: RefinementArg,
-}
-
-pub(super) fn history(here: &Here, args: &History) -> Result<Exit> {
+/// What each round proposed, and why it was accepted or rejected.
+pub(in crate::cli) fn explain(here: &Here, name: Option<&str>, json: bool) -> Result<Exit> {
     let place = RefineStore::of(&here.home, &here.root);
-    let (name, found) = refine::one(&place, args.which.name.as_deref(), |_| true)?;
-    if args.json {
+    let (name, found) = refine::one(&place, name, |_| true)?;
+    if json {
         return screen::print_json(&json!({
             "schema_version": 1, "name": name, "traces": trace::traces(&found)
         }));
     }
-    if args.trace {
-        for line in trace::lines(&found) {
-            screen::print(&visible(&line))?;
-        }
-        return Ok(Exit::Done);
-    }
-    for entry in &found.history {
-        for line in say::round(&found, entry) {
-            screen::print(&visible(&line))?;
-        }
-    }
-    for line in chart::lines(&found) {
+    for line in trace::lines(&found) {
         screen::print(&visible(&line))?;
-    }
-    for version in place.versions(&name).list().map_err(bad_state)? {
-        let what = version_line(&version);
-        screen::print(&format!("version {}  {}  {what}", version.number, at(version.at)))?;
     }
     Ok(Exit::Done)
 }
+
+// The versions of a plan.
 
 /// Describes where a version comes from.
 pub(super) fn version_line(version: &KeptVersion) -> String {
@@ -213,19 +148,22 @@ pub(super) fn version_line(version: &KeptVersion) -> String {
     }
 }
 
-pub(super) fn diff(here: &Here, args: &DiffArgs) -> Result<Exit> {
+/// The difference of two versions, the older first: of the last two without numbers, and of one and the present plan
+/// with one.
+pub(in crate::cli) fn diff(here: &Here, name: Option<&str>, numbers: &[u32]) -> Result<Exit> {
     let place = RefineStore::of(&here.home, &here.root);
-    let (name, found) = of_plan(&place, args.which.name.as_deref())?;
+    let (name, found) = of_plan(&place, name)?;
     let versions = place.versions(&name);
     let list = versions.list().map_err(bad_state)?;
     let text = |version: &KeptVersion| versions.text(version).map_err(bad_state);
     let named = |version: &KeptVersion| format!("{} (version {})", found.plan_file, version.number);
-    let (from, to) = match (args.from, args.to) {
-        (None, _) => match list.as_slice() {
+    let (from, to) = match numbers {
+        [] => match list.as_slice() {
             [.., before, last] => (before, Some(last)),
             _ => return Err(refused(Exit::No, "there are no two versions yet")),
         },
-        (Some(from), to) => (numbered(&list, from)?, to.map(|to| numbered(&list, to)).transpose()?),
+        [from] => (numbered(&name, &list, *from)?, None),
+        [from, to, ..] => (numbered(&name, &list, *from)?, Some(numbered(&name, &list, *to)?)),
     };
     let (now, is) = match to {
         Some(to) => (text(to)?, named(to)),
@@ -241,12 +179,13 @@ pub(super) fn diff(here: &Here, args: &DiffArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub(super) fn restore(here: &Here, args: &Restore) -> Result<Exit> {
+/// Brings a version back; the present plan is kept as a version.
+pub(in crate::cli) fn restore(here: &Here, name: Option<&str>, number: u32) -> Result<Exit> {
     let place = RefineStore::of(&here.home, &here.root);
-    let (name, found) = of_plan(&place, args.which.name.as_deref())?;
+    let (name, found) = of_plan(&place, name)?;
     let plan = plan(here, &place, &name, &found)?;
     let list = plan.versions.list().map_err(bad_state)?;
-    let version = numbered(&list, args.version)?;
+    let version = numbered(&name, &list, number)?;
     let text = plan.versions.text(version).map_err(bad_state)?;
     let held = place.hold(&found.mode, &found.plan_file)?;
     let Some(_held) = held else {
@@ -288,13 +227,16 @@ fn plan(here: &Here, place: &RefineStore, name: &str, found: &Refinement) -> Res
     }
 }
 
-fn numbered(list: &[KeptVersion], number: u32) -> Result<&KeptVersion> {
+fn numbered<'a>(name: &str, list: &'a [KeptVersion], number: u32) -> Result<&'a KeptVersion> {
     let found = list.iter().find(|version| version.number == number);
     found.ok_or_else(|| {
         let most = list.last().map_or(0, |last| last.number);
         refused(
             Exit::No,
-            format!("there is no version {number}; `ralph refine history` lists {most}"),
+            format!(
+                "there is no version {number}; `ralph status --id {}` lists {most}",
+                refine::word(name)
+            ),
         )
     })
 }
@@ -302,9 +244,9 @@ fn numbered(list: &[KeptVersion], number: u32) -> Result<&KeptVersion> {
 // Gathers what a report shows of a refinement: its rounds and the versions of its plan.
 
 /// The report of the refinement with this name.
-pub(in crate::cli) fn report(here: &Here, name: &str) -> Result<Report> {
+pub(in crate::cli) fn report(here: &Here, name: Option<&str>) -> Result<Report> {
     let place = RefineStore::of(&here.home, &here.root);
-    let (name, found) = refine::one(&place, Some(name), |_| true)?;
+    let (name, found) = refine::one(&place, name, |_| true)?;
     let mut versions = seen(&place, &name)?;
     if found.status.is_over() {
         // Leaves out what a person restored later, so that the report of a finished refinement

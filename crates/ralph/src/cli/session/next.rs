@@ -1,13 +1,15 @@
-//! `ralph session next` and `status`: the router's decision. Asking changes nothing and uses up no
+//! The router's decision, for `ralph next` and `ralph status`. Asking changes nothing and uses up no
 //! signal; `next --begin` is for a user who makes the calls by hand.
 
-use super::{OrchestrationArg, OrchestrationContext};
+use super::{OrchestrationContext, refuse_cancelled};
+use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, visible_lines};
 use anyhow::Result;
 use ralph_core::modes::orchestration::attempts;
 use ralph_core::modes::orchestration::change::apply;
 use ralph_core::modes::orchestration::finding::Weight;
+use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::invocation::Invocation;
 use ralph_core::modes::orchestration::machine::{self, Act, MachineStep};
 use ralph_core::modes::orchestration::snapshot::Snapshot;
@@ -17,45 +19,17 @@ use ralph_io::process::clock;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
-/// Which session, how it is shown, and whether its calls are made.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Next {
-    /// Begin these calls by hand: record them, and use up the signals that they carry
-    #[arg(long)]
-    begin: bool,
-    #[command(flatten)]
-    args: Args,
-}
-
-impl Next {
-    /// Whether the calls that it shows are made.
-    pub(super) fn begins(&self) -> bool {
-        self.begin
-    }
-
-    pub(super) fn which(&self) -> &OrchestrationArg {
-        &self.args.which
-    }
-}
-
-/// Which session, and how it is shown.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    which: OrchestrationArg,
-}
-
-pub(super) fn next(place: &OrchestrationContext, Next { begin, args }: &Next) -> Result<Exit> {
+/// Prints the calls that are due; with `begin` it records that they are made.
+pub(in crate::cli) fn next(here: &Here, id: Option<&str>, begin: bool, json: bool) -> Result<Exit> {
+    let place = &OrchestrationContext::gather(here)?;
+    let id = place.find(id)?;
+    refuse_cancelled(place, &id)?;
     if !begin {
-        return status(place, args);
+        return show_step(place, &id, json);
     }
-    let id = place.find(args.which.id.as_deref())?;
     if let Some((_, state)) = orchestration::driving(&place.here.home, &place.here.root, &id) {
         let why = format!("loop {} drives session {id} and makes its calls", state.loop_id);
-        return Err(refused(Exit::No, format!("{why}; `ralph session next` shows them")));
+        return Err(refused(Exit::No, format!("{why}; `ralph next --id {id}` shows them")));
     }
     let changed = place.update(&id, |seen| {
         let (after, step) = decided(place, seen)?;
@@ -73,13 +47,17 @@ pub(super) fn next(place: &OrchestrationContext, Next { begin, args }: &Next) ->
             _ => Ok((Snapshot { running: None, ..after }, step)),
         }
     })?;
-    show(&changed.after, &changed.what, args.json)
+    show(&changed.after, &changed.what, json)
 }
 
-pub(super) fn status(place: &OrchestrationContext, args: &Args) -> Result<Exit> {
-    let id = place.find(args.which.id.as_deref())?;
-    let (after, step) = decided(place, &place.read(&id)?)?;
-    show(&after, &step, args.json)
+pub(in crate::cli) fn status(here: &Here, id: Option<&str>, json: bool) -> Result<Exit> {
+    let place = &OrchestrationContext::gather(here)?;
+    show_step(place, &place.find(id)?, json)
+}
+
+fn show_step(place: &OrchestrationContext, id: &OrchestrationId, json: bool) -> Result<Exit> {
+    let (after, step) = decided(place, &place.read(id)?)?;
+    show(&after, &step, json)
 }
 
 pub(super) fn decided(

@@ -1,8 +1,9 @@
 //! Changes to the tasks; each is applied whole, or refused with what to do instead.
 
+use crate::cli::next::MarkArgs;
 use crate::command::complete;
 use crate::command::context_dir::Here;
-use crate::command::exit::Exit;
+use crate::command::exit::{Exit, usage};
 use crate::command::number;
 use crate::command::plan_import;
 use crate::command::screen::{self, visible};
@@ -11,6 +12,7 @@ use anyhow::{Context, Result};
 use clap::ValueHint;
 use clap_complete::engine::ArgValueCandidates;
 use jiff::SignedDuration;
+use ralph_core::modes::orchestration::progress::TaskMark;
 use ralph_core::state::TaskStatus;
 use ralph_core::tasks::graph::{self, Lease, NewTask};
 
@@ -225,6 +227,25 @@ pub(super) fn deps(here: &Here, args: Deps) -> Result<Exit> {
     let missing = || graph::TaskError::NoSuchTask { id: visible(id) }.to_string();
     let task = task.with_context(missing)?;
     depends(id, &task.deps)
+}
+
+/// `ralph mark`: the same as the command for the status.
+pub(in crate::cli) fn mark(here: &Here, which: &LoopArgs, args: &MarkArgs) -> Result<Exit> {
+    let task = TaskArgs { id: args.task.clone(), which: which.clone() };
+    let (result, owner) = (args.note.clone(), None);
+    match args.status {
+        TaskMark::Open => release(here, &task),
+        TaskMark::InProgress => {
+            let holder = Holder { owner, lease: None };
+            claim(here, &Claim { id: Some(task.id), holder, which: task.which })
+        }
+        TaskMark::Done => done(here, DoneArgs { result, owner, task }),
+        TaskMark::Failed => {
+            let reason = result.ok_or_else(|| usage("say why it failed: --note TEXT"))?;
+            stop_work(here, &ReasonArgs { reason, owner, task }, "fail", TaskStatus::Failed)
+        }
+        other => Err(usage(format!("a task of a loop cannot be marked `{other}`"))),
+    }
 }
 
 fn depends(id: &str, deps: &[String]) -> Result<Exit> {

@@ -1,10 +1,12 @@
 //! Shows tasks: as a list, as Markdown or JSON, or one task in full.
 
+use crate::cli::{parallel, session};
 use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
 use crate::command::screen::{self, visible, visible_lines};
 use crate::command::select_loop::{self, LoopArgs, LoopFilter};
+use crate::command::select_target::{Target, TargetArgs};
 use anyhow::{Context, Result, bail};
 use clap_complete::engine::ArgValueCandidates;
 use jiff::Timestamp;
@@ -17,6 +19,9 @@ pub(crate) struct ListArgs {
     /// Include finished tasks
     #[arg(long)]
     all: bool,
+    /// Only those that are ready
+    #[arg(long, hide = true, conflicts_with_all = ["all", "markdown", "json"])]
+    ready: bool,
     /// Print a Markdown list
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
@@ -42,7 +47,16 @@ pub(crate) struct GraphArgs {
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
     format: Format,
     #[command(flatten)]
-    pub(super) which: LoopArgs,
+    target: TargetArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct WavesArgs {
+    /// Print one JSON document: the waves in which the open tasks can run side by side
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    target: TargetArgs,
 }
 
 /// The languages that a graph is drawn in.
@@ -54,6 +68,9 @@ pub(crate) enum Format {
 }
 
 pub(super) fn list(here: &Here, args: &ListArgs) -> Result<Exit> {
+    if args.ready {
+        return ready(here, &args.which);
+    }
     if args.all && args.markdown {
         return for_planner(here, &args.which);
     }
@@ -80,13 +97,22 @@ fn for_planner(here: &Here, which: &LoopArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub(super) fn waves(here: &Here, which: &LoopArgs) -> Result<Exit> {
+pub(super) fn waves(here: &Here, args: &WavesArgs) -> Result<Exit> {
+    let which = match args.target.target()? {
+        Target::Orchestration(id) => return session::waves(here, id),
+        Target::Parallel(which) => return parallel::waves(here, which, args.json),
+        Target::Loop(which) if args.json => return parallel::waves(here, which, true),
+        _ => &args.target.which,
+    };
     let tasks = super::find(here, which)?.state.task_graph;
     draw(&tasks, &draw::in_waves(&tasks, here.now), NO_TASKS)
 }
 
 pub(super) fn drawing(here: &Here, args: &GraphArgs) -> Result<Exit> {
-    let tasks = super::find(here, &args.which)?.state.task_graph;
+    if let Target::Orchestration(id) = args.target.target()? {
+        return session::drawing(here, id, args.format);
+    }
+    let tasks = super::find(here, &args.target.which)?.state.task_graph;
     in_format(args.format, &tasks, here.now, NO_TASKS)
 }
 
@@ -147,7 +173,7 @@ fn described(graph: &Graph, task: &Task) -> String {
     text
 }
 
-pub(super) fn ready(here: &Here, which: &LoopArgs) -> Result<Exit> {
+fn ready(here: &Here, which: &LoopArgs) -> Result<Exit> {
     let tasks = super::find(here, which)?.state.task_graph;
     let ready = graph::ready(&tasks, here.now);
     if ready.is_empty() {

@@ -42,11 +42,7 @@ struct SyncResult {
     is_new: bool,
 }
 
-/// `ralph plan-sync`.
-pub(crate) fn run(args: &Sync) -> Result<Exit> {
-    sync(&Here::gather()?, args)
-}
-
+/// `ralph task sync`.
 pub(super) fn sync(here: &Here, args: &Sync) -> Result<Exit> {
     let lines = &read()?;
     let found = select_loop::to_plan(here, &args.which)?;

@@ -1,0 +1,108 @@
+//! `ralph next` and `ralph mark`: what the work needs next, and how far one of its tasks is.
+
+use super::status::{self, LoopView};
+use super::task::change;
+use super::{parallel, ralplan, session};
+use crate::command::context_dir::Here;
+use crate::command::exit::{Exit, refused, usage};
+use crate::command::screen;
+use crate::command::select_loop::{self, LoopFilter};
+use crate::command::select_target::{Target, TargetArgs};
+use anyhow::Result;
+use ralph_core::modes::orchestration::progress::TaskMark;
+use serde_json::json;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    /// Make the calls of an orchestration by hand: record them, and use up the signals that they carry
+    #[arg(long)]
+    begin: bool,
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+impl Args {
+    pub(super) fn begins(&self) -> bool {
+        self.begin
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let (here, json) = (Here::gather()?, args.json);
+    let which = match args.target.target()? {
+        Target::Orchestration(id) => return session::next::next(&here, id, args.begin, json),
+        Target::Refinement(_) => {
+            return Err(refused(
+                Exit::No,
+                "`ralph refine begin` opens the next round of a refinement",
+            ));
+        }
+        Target::Planning(which) => return ralplan::next(&here, which, json),
+        Target::Parallel(which) => return parallel::next(&here, which, json),
+        Target::Loop(which) => which,
+    };
+    let found = match select_loop::one(&here, which, LoopFilter::LiveOrPlanned) {
+        Ok(found) => found,
+        Err(_) if session::is_any(&here) => {
+            return session::next::next(&here, None, args.begin, json);
+        }
+        Err(error) => return Err(error),
+    };
+    if let Some(driven) = found.state.orchestration() {
+        return session::next::next(&here, Some(&driven.id), args.begin, json);
+    }
+    if found.state.ralplan().is_some() {
+        return ralplan::next(&here, which, json);
+    }
+    if !found.state.workers.is_empty() {
+        return parallel::next(&here, which, json);
+    }
+    let next = status::text::next(&LoopView::at(found));
+    match json {
+        true => screen::print_json(&json!({"schema_version": 1, "next": next})),
+        false => screen::print(if next.is_empty() { "nothing is due" } else { &next }),
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct MarkArgs {
+    /// Id of the task
+    pub(super) task: String,
+    /// open, started, review, done, failed or cancelled, or its mark: `[ ]`, `[/]`, …
+    #[arg(value_parser = status, allow_hyphen_values = true)]
+    pub(super) status: TaskMark,
+    /// What was done, or why it failed
+    #[arg(long, value_name = "TEXT")]
+    pub(super) note: Option<String>,
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+fn status(said: &str) -> Result<TaskMark, String> {
+    let of_word = || {
+        let words = ["open", "started", "review", "done", "failed", "cancelled"];
+        let at = words.iter().position(|word| word.eq_ignore_ascii_case(said))?;
+        TaskMark::ALL.get(at).copied()
+    };
+    TaskMark::of(said).or_else(of_word).ok_or_else(|| {
+        format!("no status `{said}`; type `[ ]`, `[/]`, `[P]`, `[x]`, `[F]` or `[C]`")
+    })
+}
+
+pub(crate) fn run_mark(args: &MarkArgs) -> Result<Exit> {
+    let here = Here::gather()?;
+    let which = match args.target.target()? {
+        Target::Orchestration(id) => return session::mark(&here, id, args),
+        Target::Refinement(_) => return Err(usage("a refinement has no tasks of its own to mark")),
+        Target::Loop(which) | Target::Parallel(which) | Target::Planning(which) => which,
+    };
+    let found = select_loop::if_any(&here, which, LoopFilter::WithTasks)?;
+    let driven = found.as_ref().and_then(|found| found.state.orchestration());
+    if driven.is_some() || (found.is_none() && session::is_any(&here)) {
+        return session::mark(&here, driven.map(|one| one.id.as_str()), args);
+    }
+    change::mark(&here, which, args)
+}
