@@ -333,11 +333,11 @@ fn options<'a>(words: &'a [&'a str]) -> impl Iterator<Item = (usize, &'a str)> {
 /// nothing that the command could be about.
 pub(super) fn is_about_another(command: &str, words: &[&str], own: &ModelsOwn<'_>) -> bool {
     let lacks = |one: Option<&str>| one.is_none_or(str::is_empty);
-    let is_of_a_team = words
-        .iter()
-        .any(|word| *word == "--id" || word.starts_with("--id=") || *word == "--of=team");
+    let is_of_a_team =
+        words.iter().any(|word| word.starts_with("--id") || word.starts_with("--of"));
     let has_none = match command {
-        "mark" if is_of_a_team || lacks(own.loop_id) => lacks(own.orchestration),
+        "mark" if !is_of_a_team => lacks(own.loop_id),
+        "mark" => lacks(own.orchestration),
         "team repair" => lacks(own.orchestration),
         "refine end" => lacks(own.refinement),
         _ => false,
@@ -485,6 +485,7 @@ mod tests {
             assert!(is_about_another(command, &["--of=team"], &ModelsOwn::default()), "{command}");
         }
         assert!(!is_about_another("mark", &["mark", "T-1", "done"], &OWN_LOOP));
+        assert!(is_about_another("mark", &["mark", "T-1", "done", "--of", "team"], &OWN_LOOP));
         assert!(is_about_another("mark", &["mark", "T-1", "done"], &ModelsOwn::default()));
         assert!(!is_about_another("verify", &["verify"], &OWN_LOOP));
         assert!(is_about_another("verify", &["verify", "--loop", "x"], &OWN_LOOP));
