@@ -71,22 +71,22 @@ impl TargetArgs {
     /// # Errors
     /// If there is none, or several could be meant.
     pub(crate) fn live_loop(&self, here: &Here) -> Result<FoundLoop> {
-        let (what, is_its_loop): (_, Box<dyn Fn(&LoopState) -> bool>) = match self.target()? {
+        let target = self.target()?;
+        let what = match target {
             Target::Loop(which) | Target::Parallel(which) | Target::Planning(which) => {
                 return select_loop::one(here, which, LoopFilter::Live);
             }
+            Target::Orchestration(_) => "orchestration",
+            Target::Refinement(_) => "refinement",
+        };
+        let is_its_loop = |state: &LoopState| match target {
             Target::Orchestration(id) => {
-                let is_it = move |state: &LoopState| {
-                    state.orchestration().is_some_and(|one| id.is_none_or(|id| one.id == id))
-                };
-                ("orchestration", Box::new(is_it))
+                state.orchestration().is_some_and(|one| id.is_none_or(|id| one.id == id))
             }
             Target::Refinement(name) => {
-                let is_it = move |state: &LoopState| {
-                    state.refining().is_some_and(|one| name.is_none_or(|name| one.name == name))
-                };
-                ("refinement", Box::new(is_it))
+                state.refining().is_some_and(|one| name.is_none_or(|name| one.name == name))
             }
+            _ => false,
         };
         let mut found =
             select_loop::of_project(here, |state| state.is_live() && is_its_loop(state));
