@@ -108,7 +108,7 @@ pub(crate) fn asks(world: &World, n: usize) {
         let folders = fs::read_dir(world.path("ralph/loops")).into_iter().flatten().flatten();
         let texts =
             folders.filter_map(|one| fs::read_to_string(one.path().join("journal.jsonl")).ok());
-        texts.map(|text| text.matches("\"decision\": \"asks\"").count()).sum::<usize>()
+        texts.map(|text| text.matches("\"decision\":\"asks\"").count()).sum::<usize>()
     };
     wait_for("the question", || asked() >= n);
     assert_eq!(phase(world), "awaiting_user_approval");

@@ -65,7 +65,7 @@ fn asks(world: &World, n: usize) {
             fs::read_dir(world.ralph_home().join("loops")).into_iter().flatten().flatten();
         let texts =
             folders.filter_map(|one| fs::read_to_string(one.path().join("journal.jsonl")).ok());
-        texts.map(|text| text.matches("\"decision\": \"asks\"").count()).sum::<usize>()
+        texts.map(|text| text.matches("\"decision\":\"asks\"").count()).sum::<usize>()
     };
     assert!(
         wait_until(4 * PATIENCE, || asked() >= n),
