@@ -162,8 +162,10 @@ fn without_all_of_ralphs_own_folder_the_next_stop_restores_the_loop_and_the_user
     // With its end nothing is kept that could bring it back.
     world.type_command("ralph-cancel", "");
     let kept = world.root().join(".ralph-kept/ralph");
-    let left: Vec<_> = walk(&kept);
-    assert_eq!(left, <[std::path::PathBuf; 0]>::default());
+    let entry = kept.join("sessions/session-1");
+    assert_eq!(walk(&kept), std::slice::from_ref(&entry));
+    let text = fs::read_to_string(entry).unwrap();
+    assert!(text.contains("/archive/"), "it is told that the loop has ended: {text}");
 }
 
 fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {

@@ -20,6 +20,7 @@ pub(crate) struct TargetArgs {
     /// The orchestration or refinement with this id
     #[arg(
         long,
+        alias = "refine",
         value_name = "ID",
         conflicts_with_all = ["session", "loop_id"],
         allow_hyphen_values = true,

@@ -99,7 +99,7 @@ pub(crate) struct Loop {
     #[command(flatten)]
     run: RunArgs,
     /// Make one round
-    #[arg(long, hide = true, conflicts_with = "background")]
+    #[arg(long, conflicts_with = "background")]
     once: bool,
     /// Run in a tmux session `refine-NAME` and return at once
     #[arg(long)]

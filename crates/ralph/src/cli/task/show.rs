@@ -20,7 +20,7 @@ pub(crate) struct ListArgs {
     #[arg(long)]
     all: bool,
     /// Only those that are ready
-    #[arg(long, hide = true, conflicts_with_all = ["all", "markdown", "json"])]
+    #[arg(long, conflicts_with_all = ["all", "markdown", "json"])]
     ready: bool,
     /// Print a Markdown list
     #[arg(long, conflicts_with = "json")]
