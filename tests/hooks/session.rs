@@ -285,6 +285,8 @@ fn the_conversation_writes_no_artefact_and_calls_only_what_comes_next() {
         format!("cd .ralph-sessions/{id} && sed -i s/x/y/ progress.md"),
         "rm -rf .ralph-sessions".to_owned(),
         "ralph session mark plan-brainstorm done".to_owned(),
+        "ralph mark plan-brainstorm done".to_owned(),
+        "ralph team repair".to_owned(),
         "ralph session signal stop".to_owned(),
     ] {
         world.tool("Bash", json!({"command": command})).denied();
@@ -366,9 +368,12 @@ fn an_agent_writes_what_is_its_own_and_calls_nobody() {
     edit("executor-1", "[ ] task-1", "[/] task-1").denied();
     let bash =
         |agent: &str, command: &str| by(world, agent, kind, "Bash", json!({"command": command}));
-    allowed(&bash("executor-0", "ralph session mark task-1 review"));
-    bash("executor-0", "ralph session mark task-2 review").denied();
-    bash("executor-0", "ralph session mark task-1 done").denied();
+    for mark in ["ralph session mark", "ralph team mark", "ralph mark", "ralph mark --of team"] {
+        allowed(&bash("executor-0", &format!("{mark} task-1 review")));
+        bash("executor-0", &format!("{mark} task-2 review")).denied();
+        bash("executor-0", &format!("{mark} task-1 done")).denied();
+        bash("executor-0", &format!("while true; do {mark} task-1 done; done")).denied();
+    }
     bash("executor-0", "ralph session mark task-1 \"$STATUS\"").denied();
     bash("executor-0", "cargo test").silent();
     let id = folder.file_name().unwrap().to_str().unwrap();

@@ -72,15 +72,12 @@ pub const ALIASES: [(&str, &str); 25] = [
 
 /// The words after `ralph` with the command in place of its alias.
 pub fn without_alias<W: AsRef<OsStr> + From<String>>(mut words: Vec<W>) -> Vec<W> {
-    let former = match words.first().and_then(|word| word.as_ref().to_str()) {
-        Some("refine") => "--session",
-        Some("report") => "--refine",
-        _ => "--id",
-    };
-    // What follows `--` is the client's.
-    let n_own = words.iter().position(|word| word.as_ref() == "--").unwrap_or(words.len());
-    let others = words.split_off(n_own);
-    words = words.into_iter().map(|word| with_id(former, word)).chain(others).collect();
+    if words.first().is_some_and(|word| word.as_ref() == "refine") {
+        // What follows `--` is the client's.
+        let n_own = words.iter().position(|word| word.as_ref() == "--").unwrap_or(words.len());
+        let others = words.split_off(n_own);
+        words = words.into_iter().map(with_id).chain(others).collect();
+    }
     for (alias, command) in ALIASES {
         let n = alias.split(' ').count();
         let is_alias = words.len() >= n
@@ -92,9 +89,9 @@ pub fn without_alias<W: AsRef<OsStr> + From<String>>(mut words: Vec<W>) -> Vec<W
     words
 }
 
-/// The former name of the option `--id`, under its present name.
-fn with_id<W: AsRef<OsStr> + From<String>>(former: &str, word: W) -> W {
-    let value = word.as_ref().to_str().and_then(|word| word.strip_prefix(former));
+/// `--session`, the former name of the option `--id` of a refinement, under its present name.
+fn with_id<W: AsRef<OsStr> + From<String>>(word: W) -> W {
+    let value = word.as_ref().to_str().and_then(|word| word.strip_prefix("--session"));
     match value.filter(|rest| rest.is_empty() || rest.starts_with('=')) {
         Some(rest) => W::from(format!("--id{rest}")),
         None => word,
@@ -256,7 +253,6 @@ mod tests {
         assert_eq!(of("checkpoint diff 2"), "diff --since 2");
         assert_eq!(of("refine status --session a"), "status --of=refine --id a");
         assert_eq!(of("refine loop --session=a"), "refine loop --id=a");
-        assert_eq!(of("report --refine a"), "report --id a");
         assert_eq!(of("status --session a"), "status --session a");
         assert_eq!(of("refine loop -- --session a"), "refine loop -- --session a");
     }

@@ -4,6 +4,7 @@ use super::look;
 use super::who::Who;
 use crate::hook_runner::HookCall;
 use anyhow::Result;
+use ralph_core::guard::human_only;
 use ralph_core::modes::orchestration::agents::Mode;
 use ralph_core::modes::orchestration::files::{OrchestrationFile, SESSIONS};
 use ralph_core::modes::orchestration::id::OrchestrationId;
@@ -167,8 +168,8 @@ fn text_after(call: &HookCall, before: &str) -> Option<String> {
     }
 }
 
-/// Judges the marks that a command line sets with `ralph session mark`. Returns `None` if it sets
-/// none.
+/// Judges the marks that a command line sets with `ralph mark`, under each of its names. Returns `None` if
+/// it sets none.
 pub(super) fn marked(
     line: &str,
     home: &Home,
@@ -176,7 +177,8 @@ pub(super) fn marked(
     who: &Who,
 ) -> Result<Option<Written>> {
     let Some(programs) = shell::programs(line) else {
-        let marks = line.contains("session mark") || line.contains("session repair");
+        let names = ["ralph mark", "session mark", "team mark", "session repair", "team repair"];
+        let marks = names.iter().any(|name| line.contains(name));
         let why =
             "give `ralph session mark` in a command of its own, without a loop or a condition";
         return Ok(marks.then(|| refused(why)));
@@ -228,10 +230,17 @@ pub(super) fn marked(
     Ok(Some(Written { judged: Ok(()), replaces: None }))
 }
 
-/// Matches `ralph session repair`, wherever its options stand.
+/// The words after `ralph`, with the command in place of its alias.
+fn words_of(simple: &Simple) -> Vec<String> {
+    let words = simple.arguments().iter().map(|word| word.text.clone());
+    let is_ralph = simple.name() == "ralph";
+    if is_ralph { human_only::without_alias(words.collect()) } else { Vec::new() }
+}
+
+/// Matches `ralph team repair`, wherever its options stand.
 fn repairs(simple: &Simple) -> bool {
-    let said = |text: &str| simple.arguments().iter().any(|word| word.text == text);
-    simple.name() == "ralph" && said("session") && said("repair")
+    let words = words_of(simple);
+    words.iter().filter(|word| !word.starts_with('-')).take(2).eq(["team", "repair"])
 }
 
 struct ArtefactMark {
@@ -240,26 +249,23 @@ struct ArtefactMark {
     of: Option<String>,
 }
 
-/// Matches `ralph session mark TASK STATUS`, wherever its options stand.
+/// Matches `ralph mark TASK STATUS`, wherever its options stand.
 fn mark(simple: &Simple) -> Option<ArtefactMark> {
-    if simple.name() != "ralph" {
-        return None;
-    }
     let (mut plain, mut of) = (Vec::new(), None);
-    let mut words = simple.arguments().iter().map(|word| word.text.as_str());
+    let mut words = words_of(simple).into_iter();
     while let Some(word) = words.next() {
-        match word {
-            "--id" => of = words.next().map(str::to_owned),
-            "--note" => drop(words.next()),
+        match word.as_str() {
+            "--id" => of = words.next(),
+            "--note" | "--of" => drop(words.next()),
             _ => match word.strip_prefix("--id=") {
                 Some(id) => of = Some(id.to_owned()),
-                None if !word.starts_with("--") => plain.push(word.to_owned()),
+                None if !word.starts_with("--") => plain.push(word),
                 None => {}
             },
         }
     }
     match plain.as_slice() {
-        [session, mark, task, rest @ ..] if session == "session" && mark == "mark" => {
+        [mark, task, rest @ ..] if mark == "mark" => {
             Some(ArtefactMark { task: task.clone(), status: rest.first().cloned(), of })
         }
         _ => None,
