@@ -103,18 +103,21 @@ pub fn remove_program(path: &Path) -> Result<bool> {
     }
 }
 
-/// Creates a folder and its parents; returns the ones that were missing, outermost first.
+/// Creates a folder and its parents; returns the ones that were missing, outermost first. One that another process
+/// creates meanwhile is there like any other, and synced here too: the other may not have come that far.
 pub fn make_folders(path: &Path, mode: u32) -> Result<Vec<PathBuf>> {
     let mut missing: Vec<PathBuf> =
         path.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
     missing.retain(|folder| !folder.as_os_str().is_empty());
     missing.reverse();
     for folder in &missing {
-        DirBuilder::new()
-            .mode(mode)
-            .create(folder)
-            .and_then(|()| atomic::sync_folder(&std::path::absolute(folder)?))
-            .with_context(|| format!("could not make the folder `{}`", folder.display()))?;
+        let made = match DirBuilder::new().mode(mode).create(folder) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists || !folder.is_dir() => {
+                Err(error)
+            }
+            _ => std::path::absolute(folder).and_then(|folder| atomic::sync_folder(&folder)),
+        };
+        made.with_context(|| format!("could not make the folder `{}`", folder.display()))?;
     }
     Ok(missing)
 }

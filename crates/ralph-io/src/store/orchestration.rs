@@ -12,9 +12,10 @@ mod read;
 mod target;
 
 use crate::process::clock;
+use crate::project::{confined, user_files};
+use crate::store::atomic;
 use crate::store::home::Home;
 use crate::store::lock::{self, Lock};
-use crate::{project::confined, store::atomic};
 use anyhow::{Context, Result, bail};
 use own::Own;
 use pending::Pending;
@@ -25,10 +26,8 @@ use ralph_core::modes::orchestration::snapshot::Snapshot;
 use ralph_core::modes::orchestration::which::{self, Meant};
 use ralph_core::project::reader::EntryKind;
 use ralph_core::text::hex::sha256;
-use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// How often a change is decided again because an agent wrote meanwhile: agents take no lock.
@@ -196,7 +195,7 @@ impl OrchestrationStore {
         let mut kept = None;
         for file in writes(before, after) {
             if let Some(Some(text)) = before.files.get(&file.path) {
-                make_private(&folder)?;
+                user_files::make_folders(&folder, 0o700)?;
                 atomic::write(&folder.join(file.path.replace('/', "-")), text.as_bytes())?;
                 kept = Some(folder.clone());
             }
@@ -246,24 +245,9 @@ impl OrchestrationStore {
     fn lock(&self, id: &OrchestrationId) -> Result<Lock> {
         self.home.prepare()?;
         let own = self.own(id);
-        make_private(&own)?;
+        user_files::make_folders(&own, 0o700)?;
         lock::take(&own.join("session"), lock::DEADLINE)
     }
-}
-
-/// Creates a folder and its parents, private to their owner.
-fn make_private(folder: &Path) -> Result<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    let above: Vec<&Path> = folder.ancestors().take_while(|path| !path.is_dir()).collect();
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-        // Sync the parents: a synced file in an unsynced folder is lost with its folder.
-        .and_then(|()| above.iter().try_for_each(|made| atomic::sync_folder(made)))
-        .with_context(|| format!("could not make the folder `{}`", folder.display()))
 }
 
 #[cfg(test)]

@@ -5,9 +5,10 @@
 //! after a killed one waits for these locks: two agents of the same call would overwrite each
 //! other's files.
 
-use super::{OrchestrationStore, make_private};
+use super::OrchestrationStore;
+use crate::project::{safe_read, user_files};
+use crate::store::atomic;
 use crate::store::lock::{self, Lock};
-use crate::{project::safe_read, store::atomic};
 use anyhow::{Context, Result};
 use ralph_core::modes::orchestration::id::OrchestrationId;
 use std::collections::BTreeMap;
@@ -29,7 +30,7 @@ impl OrchestrationStore {
     /// If the lock cannot be created.
     pub fn drive(&self, id: &OrchestrationId) -> Result<Option<Lock>> {
         self.home.prepare()?;
-        make_private(&self.calls(id))?;
+        user_files::make_folders(&self.calls(id), 0o700)?;
         Ok(lock::take(&self.own(id).join("run"), Duration::ZERO).ok())
     }
 
