@@ -218,7 +218,7 @@ fn ten_thousand_tasks_are_counted_and_the_first_are_listed() {
 #[test]
 fn no_text_becomes_markup() {
     let evil =
-        format!("</style><script>alert(1)</script>\u{1b}[2J\u{202e}`|\n# {}", "x".repeat(1 << 20));
+        format!("</style><script>alert(1)</script>\u{1b}[2J\u{202e}`|\n# {}", "x".repeat(1 << 16));
     let mut state = looping(&["AC-1"]);
     let mut told = stop(&mut state, 10, "a", Some(false));
     told.rows = vec![(evil.clone(), evil.clone()); 50];
@@ -363,9 +363,9 @@ fn a_refinement_stands_where_its_session_says_and_whoever_is_at_it() {
 
 /// Whatever its length and its texts.
 #[test]
-fn ten_thousand_rounds_are_bounded_and_no_text_of_them_acts() {
-    let evil = format!("</style><script>\u{1b}[2J`|{}", "x".repeat(1 << 12));
-    let mut session = refined(&vec![(Some(3), Some(9)); 10_000]);
+fn thousands_of_rounds_are_bounded_and_no_text_of_them_acts() {
+    let evil = format!("</style><script>\u{1b}[2J`|{}", "x".repeat(1 << 10));
+    let mut session = refined(&vec![(Some(3), Some(9)); 2_000]);
     session.history.iter_mut().for_each(|entry| entry.summary.clone_from(&evil));
     session.plan_file.clone_from(&evil);
     session.status = refine::Status::Other(evil.clone());
@@ -376,12 +376,12 @@ fn ten_thousand_rounds_are_bounded_and_no_text_of_them_acts() {
         what: evil.clone(),
         at: at_minute(number),
     };
-    let report = of(&session, Activity::Runs(evil.clone()), (1..10_000).map(version).collect());
-    assert_eq!((report.rounds.all.len(), report.rounds.n_left_out), (60, 9_940));
+    let report = of(&session, Activity::Runs(evil.clone()), (1..2_000).map(version).collect());
+    assert_eq!((report.rounds.all.len(), report.rounds.n_left_out), (60, 1_940));
     assert_eq!(report.rounds.all[59].version, None, "of the last round none is kept");
-    assert_eq!(report.rounds.all[58].version, Some(9_999));
+    assert_eq!(report.rounds.all[58].version, Some(1_999));
     let steps: usize = report.timeline.iter().map(|turn| turn.steps.len()).sum();
-    assert_eq!((steps, report.n_left_out), (300, 19_699));
+    assert_eq!((steps, report.n_left_out), (300, 3_699));
     for (form, most) in [(page::render(&report), 500_000), (markdown::render(&report), 60_000)] {
         assert!(form.len() < most, "{} letters", form.len());
         assert!(form.contains("left out") && !form.contains("<script"));

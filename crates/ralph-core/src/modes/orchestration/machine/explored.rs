@@ -397,10 +397,14 @@ fn every_way_from_the_request_to_the_tasks_ends() {
 
 #[test]
 fn every_way_through_the_waves_ends_also_when_tasks_fail() {
+    let small = &CHAIN[..2];
     for (knows, tasks, start) in [
+        (true, small, SampleOrchestration::planned(small)),
         (false, CHAIN, once(SampleOrchestration::planned(CHAIN))),
-        (true, &CHAIN[..2], SampleOrchestration::planned(&CHAIN[..2])),
-    ] {
+    ]
+    .into_iter()
+    .take(if is_full() { 2 } else { 1 })
+    {
         let bounds = Bounds { silent: &[], careless: true, knows, feedback: false, tasks };
         let found = explore(known(start, knows), &bounds);
         assert!(found.states > 100, "{}", found.states);
@@ -465,7 +469,7 @@ fn every_way_of_an_executor_that_vanishes_ends() {
         let bounds =
             Bounds { silent: &[Mode::Execute], careless: true, knows, feedback: false, tasks };
         let start = SampleOrchestration::planned(tasks);
-        let start = if knows { once(start) } else { start };
+        let start = if knows || !is_full() { once(start) } else { start };
         let found = explore(known(start, knows), &bounds);
         assert!(found.modes.contains(&Mode::TimeoutFail), "{:?}", found.modes);
         assert!(found.modes.contains(&Mode::RebreakdownTask), "{:?}", found.modes);

@@ -546,7 +546,7 @@ fn whatever_a_hand_has_damaged_there_is_an_answer() {
         "", "\n", "- [x] ", "[", "]", ": ", "  ", "é", "```\n", "---\n", "task-1", "|", "<!--",
         "\r\n", "{", "#",
     ];
-    for _ in 0..400 {
+    for _ in 0..150 {
         let mut session = failed_for_good();
         session.file("iterations/2/feedbacks/x/feedbacks.md", &feedback(2));
         let paths: Vec<String> = session.seen.files.keys().cloned().collect();

@@ -725,7 +725,7 @@ fn what_was_cut_off_is_never_all_well_and_never_panics() {
         let failed = if is_well(*form, *code) { 1 } else { *code };
         // No tests, or an excluded file, is a success with any exit code.
         let may_be_well = ["vitest/none", "vitest/clean", "eslint/ignored"];
-        for end in (0..stdout.len()).step_by(50) {
+        for end in (0..stdout.len()).step_by(270) {
             let cut = String::from_utf8_lossy(&stdout.as_bytes()[..end]).into_owned();
             for form in [*form, OutputFormat::Plain] {
                 let said = read_as(form, Some(failed), &cut, &stderr);
@@ -854,7 +854,7 @@ fn findings_and_messages_are_bounded() {
 
 #[test]
 fn nothing_is_read_again_for_each_of_its_lines() {
-    let length = 32 << 10;
+    let length = 8 << 10;
     for piece in [
         "[\n",
         "[1,\n",

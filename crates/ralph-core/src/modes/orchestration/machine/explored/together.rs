@@ -252,11 +252,12 @@ fn a_wave_of_three_is_carried_out_by_two_and_judged_together() {
 #[test]
 fn what_fails_in_company_is_tried_again_and_then_for_a_person() {
     let tasks: &[(&str, &[&str])] = &[("a", &[]), ("b", &[]), ("c", &["a"])];
+    let tasks = &tasks[..if is_full() { 3 } else { 2 }];
     let bounds = Bounds { silent: &[], careless: true, knows: true, feedback: false, tasks };
     let scene = Scene { bounds, says: &[], most_executors: 2 };
     let found = go(two_at_once(SampleOrchestration::planned(tasks), 0), &scene);
     assert_eq!(found.ends, BTreeSet::from(["awaiting feedback", "complete"]));
-    assert!(found.states > 500, "{}", found.states);
+    assert!(found.states > 300, "{}", found.states);
 }
 
 #[test]
@@ -266,11 +267,10 @@ fn an_executor_that_vanishes_beside_another_is_replaced() {
         Bounds { silent: &[Mode::Execute], careless: false, knows: true, feedback: false, tasks };
     let scene = Scene { bounds, says: &[], most_executors: 2 };
     let mut start = two_at_once(SampleOrchestration::planned(tasks), 0);
-    for (task, _) in tasks {
-        // Each call has failed three times: one more failure leaves a last retry, a second one gives
-        // the call up.
-        let key = CallKey { mode: Mode::Execute, task: (*task).to_owned(), iteration: 1, cycle: 0 };
-        (0..3).for_each(|_| start.seen.tries.ended(&key, CallEnd::Failed, now()));
+    for (task, n_failed) in [("a", 3), ("b", if is_full() { 3 } else { 5 })] {
+        // After three failures, one more leaves a last retry, and a second one gives the call up.
+        let key = CallKey { mode: Mode::Execute, task: task.to_owned(), iteration: 1, cycle: 0 };
+        (0..n_failed).for_each(|_| start.seen.tries.ended(&key, CallEnd::Failed, now()));
     }
     let found = go(start, &scene);
     assert!(found.ends.contains("complete"), "{:?}", found.ends);
