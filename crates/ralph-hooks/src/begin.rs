@@ -67,7 +67,7 @@ pub enum StartOutcome {
 /// When the state or the project's files cannot be read or written. No loop was started then.
 pub fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     lifecycle::check_session_id(asked.session_id)?;
-    let mode = modes::on_prompt(&asked.mode);
+    let mode = modes::of(&asked.mode);
     if let Some(why) = mode.refused_options(&asked.request.options) {
         return Ok(StartOutcome::Refused(why.to_owned()));
     }

@@ -16,8 +16,8 @@ use ralph_core::modes::arguments::Options;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, Mode};
 
-/// What a mode does before a tool runs.
-pub(crate) trait BeforeTool {
+/// What a mode does in a hook.
+pub(crate) trait ModeHooks {
     /// Decides whether a tool may run.
     fn before_a_tool(
         &self,
@@ -43,10 +43,7 @@ pub(crate) trait BeforeTool {
     fn is_granted(&self, _call: &HookCall, _state: &LoopState) -> Result<bool> {
         Ok(false)
     }
-}
 
-/// What a mode does after a tool.
-pub(crate) trait AfterTool {
     /// Answers the result of a tool, which may have changed these files.
     fn after_a_tool(&self, call: &HookCall, bound: &Bound, files: &[String]) -> Result<Reply> {
         if workers::starts_one(call) {
@@ -54,10 +51,7 @@ pub(crate) trait AfterTool {
         }
         Ok(backpressure::checked(call, bound, files))
     }
-}
 
-/// What a mode does when a turn, or an agent, wants to end.
-pub(crate) trait TurnEnd {
     /// Answers a subagent of a live loop that wants to end.
     fn subagent_stopped(&self, call: &HookCall, bound: Bound) -> Result<Reply> {
         workers::stopped(call, bound)
@@ -67,10 +61,7 @@ pub(crate) trait TurnEnd {
     fn stopped(&self, call: &HookCall, bound: Bound) -> Result<Reply> {
         Ok(stop::at_stop(call, bound, None)?.0)
     }
-}
 
-/// What a mode does with a prompt.
-pub(crate) trait OnPrompt {
     /// Why no loop of this mode starts with these options.
     fn refused_options(&self, _options: &Options) -> Option<&'static str> {
         None
@@ -98,39 +89,15 @@ pub(crate) trait OnPrompt {
 }
 
 /// The row of a mode. A mode of a later version gets that of a plain loop.
-macro_rules! row {
-    ($mode:expr) => {
-        match $mode {
-            Mode::Plain | Mode::Other(_) => &PlainHooks,
-            Mode::Ralplan => &ralplan::RalplanHooks,
-            Mode::Orchestration => &orchestration::OrchestrationHooks,
-            Mode::Refine => &refine::RefineHooks,
-        }
-    };
-}
-
-// One table for each executable: with a single one, each would link the effects of all events, and
-// a tool call would touch 300 KiB more.
-
-pub(crate) fn before_tool(mode: &Mode) -> &'static dyn BeforeTool {
-    row!(mode)
-}
-
-pub(crate) fn after_tool(mode: &Mode) -> &'static dyn AfterTool {
-    row!(mode)
-}
-
-pub(crate) fn turn_end(mode: &Mode) -> &'static dyn TurnEnd {
-    row!(mode)
-}
-
-pub(crate) fn on_prompt(mode: &Mode) -> &'static dyn OnPrompt {
-    row!(mode)
+pub(crate) fn of(mode: &Mode) -> &'static dyn ModeHooks {
+    match mode {
+        Mode::Plain | Mode::Other(_) => &PlainHooks,
+        Mode::Ralplan => &ralplan::RalplanHooks,
+        Mode::Orchestration => &orchestration::OrchestrationHooks,
+        Mode::Refine => &refine::RefineHooks,
+    }
 }
 
 struct PlainHooks;
 
-impl BeforeTool for PlainHooks {}
-impl AfterTool for PlainHooks {}
-impl TurnEnd for PlainHooks {}
-impl OnPrompt for PlainHooks {}
+impl ModeHooks for PlainHooks {}

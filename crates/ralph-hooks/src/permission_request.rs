@@ -20,7 +20,7 @@ pub(crate) fn answer(call: &HookCall) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     // Every copy permits, since a silent copy would leave the dialog to the user.
-    if modes::before_tool(&bound.state.mode.word()).is_granted(call, &bound.state)? {
+    if modes::of(&bound.state.mode.word()).is_granted(call, &bound.state)? {
         return Ok(Reply::permit());
     }
     if bound.is_outranked(call.via) {

@@ -78,8 +78,7 @@ fn before_the_tool(call: &HookCall) -> Result<Reply> {
     if let Some(reply) = refused_agent(call, &bound) {
         return Ok(reply);
     }
-    let reply =
-        modes::before_tool(&bound.state.mode.word()).before_a_tool(call, &bound, standing)?;
+    let reply = modes::of(&bound.state.mode.word()).before_a_tool(call, &bound, standing)?;
     let reply = step_details::lead(call, &bound, reply);
     match waiting {
         Some(TypedRequest::Pause) => confirm_pause(&bound, reply),

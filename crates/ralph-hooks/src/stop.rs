@@ -57,7 +57,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     }
     if event == HookEvent::SubagentStop {
         return match bound.state.is_live() {
-            true => modes::turn_end(&bound.state.mode.word()).subagent_stopped(call, bound),
+            true => modes::of(&bound.state.mode.word()).subagent_stopped(call, bound),
             false => workers::is_gone(call, &bound.file).map(|()| Reply::silent()),
         };
     }
@@ -73,7 +73,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         return Ok(reply);
     }
     match event {
-        HookEvent::Stop => modes::turn_end(&bound.state.mode.word()).stopped(call, bound),
+        HookEvent::Stop => modes::of(&bound.state.mode.word()).stopped(call, bound),
         HookEvent::StopFailure => at_failure(call, &bound),
         _ => at_session_end(call, &bound),
     }

@@ -74,7 +74,7 @@ fn begun(call: &HookCall, mode: Mode, request: &LoopRequest) -> Result<Reply> {
 }
 
 fn started(call: &HookCall, state: LoopState, told: &[String]) -> Result<Reply> {
-    let state = modes::on_prompt(&state.mode.word()).first_step(call, state)?;
+    let state = modes::of(&state.mode.word()).first_step(call, state)?;
     let row = mode::of(&state.mode);
     let announced = [&[row.announcement(&state)], told].concat().join("\n  ");
     let heading = row.started_line(&state);
@@ -83,7 +83,7 @@ fn started(call: &HookCall, state: LoopState, told: &[String]) -> Result<Reply> 
 }
 
 fn continued(call: &HookCall, state: LoopState) -> Result<Reply> {
-    let state = modes::on_prompt(&state.mode.word()).first_step(call, state)?;
+    let state = modes::of(&state.mode.word()).first_step(call, state)?;
     let heading = mode::of(&state.mode).continues_line(&state);
     let message = messages::line(heading.trim_start_matches("Ralph "));
     let reply = contract(call, &heading, &state).tell(message);

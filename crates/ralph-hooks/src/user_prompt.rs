@@ -282,7 +282,7 @@ fn prompt(call: &HookCall) -> Result<Reply> {
         Some(_) if !is_command && !is_typed(call, Some(&bound.state)) => refuse(call, Some(&bound)),
         Some(TypedRequest::Cancel) => typed_cancel(call, &bound),
         Some(TypedRequest::Pause) if !is_command => typed_pause(call, &bound),
-        _ => match modes::on_prompt(&bound.state.mode.word()).prompted(call, &bound.state)? {
+        _ => match modes::of(&bound.state.mode.word()).prompted(call, &bound.state)? {
             Some(reply) => {
                 obeyed::remember(call);
                 Ok(reply)
@@ -363,7 +363,7 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
     }
     let heard = || {
         let reply = match call.input.is_task_notification() {
-            true => modes::on_prompt(&state.mode.word()).woken(call)?,
+            true => modes::of(&state.mode.word()).woken(call)?,
             false => Reply::silent(),
         };
         Ok(signals::lead(call, &bound.file, state, reply))

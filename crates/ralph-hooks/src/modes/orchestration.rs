@@ -17,7 +17,7 @@ mod who;
 pub(crate) use feedback::prompted_without_a_loop;
 pub use look::{as_driven, driving, use_up};
 
-use super::{AfterTool, BeforeTool, OnPrompt, TurnEnd};
+use super::ModeHooks;
 use crate::active_loop::Bound;
 use crate::begin::{StartOutcome, StartRequest};
 use crate::hook_runner::{self, HookCall};
@@ -29,7 +29,7 @@ use ralph_core::state::LoopState;
 
 pub(super) struct OrchestrationHooks;
 
-impl BeforeTool for OrchestrationHooks {
+impl ModeHooks for OrchestrationHooks {
     fn before_a_tool(
         &self,
         call: &HookCall,
@@ -47,18 +47,14 @@ impl BeforeTool for OrchestrationHooks {
     fn is_granted(&self, call: &HookCall, state: &LoopState) -> Result<bool> {
         tool::is_granted(call, state)
     }
-}
 
-impl AfterTool for OrchestrationHooks {
     fn after_a_tool(&self, call: &HookCall, bound: &Bound, files: &[String]) -> Result<Reply> {
         match workers::starts_one(call) {
             true => after::after_an_agent(call),
             false => Ok(backpressure::checked(call, bound, files)),
         }
     }
-}
 
-impl TurnEnd for OrchestrationHooks {
     fn subagent_stopped(&self, call: &HookCall, bound: Bound) -> Result<Reply> {
         after::reported(call, &bound)
     }
@@ -70,9 +66,7 @@ impl TurnEnd for OrchestrationHooks {
             false => Ok(crate::stop::at_stop(call, bound, None)?.0),
         }
     }
-}
 
-impl OnPrompt for OrchestrationHooks {
     fn begin(&self, asked: &StartRequest<'_>) -> Result<StartOutcome> {
         begin::begin(asked)
     }

@@ -16,7 +16,7 @@ pub(crate) use decide::plan_the_loop;
 pub use decide::{Decided, DecisionRequest, decide};
 pub use drive::{DriverStep, RoundSession, drive};
 
-use super::{AfterTool, BeforeTool, OnPrompt, TurnEnd};
+use super::ModeHooks;
 use crate::active_loop::Bound;
 use crate::begin::{StartOutcome, StartRequest};
 use crate::hook_runner::{self, HookCall};
@@ -34,7 +34,7 @@ use std::path::Path;
 
 pub(super) struct RalplanHooks;
 
-impl BeforeTool for RalplanHooks {
+impl ModeHooks for RalplanHooks {
     /// Refuses the call whatever goes wrong: the user's consent must not depend on whether this
     /// process fails.
     fn before_a_tool(
@@ -55,9 +55,7 @@ impl BeforeTool for RalplanHooks {
     fn is_granted(&self, call: &HookCall, state: &LoopState) -> Result<bool> {
         tool::is_granted(call, state)
     }
-}
 
-impl AfterTool for RalplanHooks {
     fn after_a_tool(&self, call: &HookCall, bound: &Bound, _files: &[String]) -> Result<Reply> {
         let reply = match wants_to_hear(call) {
             true => heard::after_a_tool(call)?,
@@ -65,9 +63,7 @@ impl AfterTool for RalplanHooks {
         };
         Ok(signals::lead(call, &bound.file, &bound.state, reply))
     }
-}
 
-impl TurnEnd for RalplanHooks {
     fn subagent_stopped(&self, call: &HookCall, bound: Bound) -> Result<Reply> {
         report::reported(call, &bound)
     }
@@ -79,9 +75,7 @@ impl TurnEnd for RalplanHooks {
             None => Ok(stop::at_stop(call, bound, None)?.0),
         }
     }
-}
 
-impl OnPrompt for RalplanHooks {
     fn refused_options(&self, options: &Options) -> Option<&'static str> {
         let has_any = !options.criteria.is_empty() || options.baseline;
         has_any.then_some("a plan brings its own criteria: leave out --ac and --baseline")

@@ -3,7 +3,7 @@
 //! `ralph refine begin` creates the loop and `ralph refine end` ends it, since only they know the
 //! measurements.
 
-use super::{AfterTool, BeforeTool, OnPrompt, TurnEnd};
+use super::ModeHooks;
 use crate::active_loop::{self, Bound};
 use crate::begin::{facts, foreign_agent, own, run, unusable};
 use crate::hook_runner::HookCall;
@@ -22,17 +22,11 @@ use std::path::Path;
 
 pub(super) struct RefineHooks;
 
-impl BeforeTool for RefineHooks {
+impl ModeHooks for RefineHooks {
     fn before_an_agent(&self, call: &HookCall, bound: &Bound) -> Result<Reply> {
         may_call(call, bound)
     }
 }
-
-impl AfterTool for RefineHooks {}
-
-impl TurnEnd for RefineHooks {}
-
-impl OnPrompt for RefineHooks {}
 
 /// A refinement for a conversation to carry out.
 #[derive(Debug, Clone, Copy)]
