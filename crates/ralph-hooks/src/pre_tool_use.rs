@@ -149,27 +149,44 @@ fn confirm_pause(bound: &Bound, reply: Reply) -> Result<Reply> {
 
 /// The refusal of a call by the guard; `None` if it may run.
 pub(crate) fn refusal(call: &HookCall, bound: &Bound, activity: LoopActivity) -> Option<Reply> {
-    let denial = ruling(call, &bound.state, activity)?;
+    let agent = match call.input.from_subagent() {
+        true => Caller::Subagent(&call.input.agent_type),
+        false => Caller::Main,
+    };
+    let guarded = GuardedCall::gather(call, None, &[]);
+    let mut denial = guarded.denial(&guarded.situation(activity, agent))?;
+    if denial.rule == Rule::Question && is_user_there(call, &bound.state) {
+        guard::ASK_IN_WORDS.clone_into(&mut denial.reason);
+    }
+    Some(denied(call, bound, &denial))
+}
+
+/// The answer to a call that may not run, which is noted.
+pub(crate) fn denied(call: &HookCall, bound: &Bound, denial: &Denial) -> Reply {
     // Every copy denies, since the client takes the strictest answer; one of them writes the
     // journal.
-    let mut reply = match denial.record.rule == Rule::Question.name() {
-        true => Reply::deny_briefly(&denial.reason),
-        false => Reply::deny(&denial.reason),
+    let mut reply = match denial.rule {
+        Rule::Question => Reply::deny_briefly(&denial.reason),
+        _ => Reply::deny(&denial.reason),
     };
     if bound.is_outranked(call.via) {
-        return Some(reply);
+        return reply;
     }
     if denial.reason == guard::ASK_IN_WORDS {
         reply = reply.tell(messages::line(
             "a loop opens no dialog; type your answer when the model asks, or `ralph pause`",
         ));
     }
-    note(call, bound, &denial);
-    Some(match bound.state.phase.is_running() {
+    let why = format!("{}: {}", denial.record.rule, denial.reason);
+    let position = bound.state.position();
+    let seen = active_loop::tool(call);
+    let said = JournalLine { position: &position, decision: "denied", why: &why, seen };
+    active_loop::keep(&bound.file, call, said, Some(&denial.record));
+    match bound.state.phase.is_running() {
         // No other event follows a denied call.
         true => signals::lead(call, &bound.file, &bound.state, reply),
         false => reply,
-    })
+    }
 }
 
 /// True if the user typed within this turn of the main conversation.
@@ -188,58 +205,78 @@ fn remember_prompt(call: &HookCall, bound: &Bound) -> Result<()> {
 }
 
 /// A tool call that may not run.
-struct Denial {
-    reason: String,
+pub(crate) struct Denial {
+    pub(crate) rule: Rule,
+    pub(crate) reason: String,
     record: DenialRecord,
 }
 
-#[inline(never)]
-fn note(call: &HookCall, bound: &Bound, denial: &Denial) {
-    let why = format!("{}: {}", denial.record.rule, denial.reason);
-    let position = bound.state.position();
-    let seen = active_loop::tool(call);
-    let said = JournalLine { position: &position, decision: "denied", why: &why, seen };
-    active_loop::keep(&bound.file, call, said, Some(&denial.record));
+/// A tool call with the facts on disk by which the guard judges it.
+pub(crate) struct GuardedCall<'a> {
+    call: &'a HookCall,
+    places: ProtectedPaths,
+    resolved: Option<String>,
 }
 
-fn ruling(call: &HookCall, state: &LoopState, standing: LoopActivity) -> Option<Denial> {
-    let agent = match call.input.from_subagent() {
-        true => Caller::Subagent(&call.input.agent_type),
-        false => Caller::Main,
-    };
-    let tool = &call.input.tool_name;
-    let path = call.input.tool_input.path().filter(|_| guard::is_edit(tool));
-    let resolved = path.and_then(places::resolve);
-    let mut places = match (path, resolved.as_deref()) {
-        (Some(path), Some(led)) if !path.contains("..") => {
-            places::gather_for_edit(&call.home, &[path, led])
-        }
-        _ if guard::looks_at_places(tool) => places::gather(&call.home),
-        _ => ProtectedPaths::default(),
-    };
-    let tool_call = guard::ToolCall {
-        tool,
-        input: &call.input.tool_input,
-        cwd: &call.input.cwd,
-        resolved: resolved.as_deref(),
-        cut: call.cut,
-    };
-    places::look(&mut places, &tool_call, &[]);
-    let situation = Situation {
-        standing,
-        agent,
-        session_id: &call.input.session_id,
-        places: &places,
-        ralplan: None,
-        session: None,
-    };
-    match guard::decide(&situation, &tool_call) {
-        Ruling::Allow => None,
-        Ruling::Deny { rule, mut reason } => {
-            if rule == Rule::Question && is_user_there(call, state) {
-                guard::ASK_IN_WORDS.clone_into(&mut reason);
+impl<'a> GuardedCall<'a> {
+    /// `sessions` is the folder of orchestrations, and `shipped` the skills that a planning knows.
+    pub(crate) fn gather(
+        call: &'a HookCall,
+        sessions: Option<String>,
+        shipped: &[(&str, &str)],
+    ) -> GuardedCall<'a> {
+        let tool = &call.input.tool_name;
+        let path = call.input.tool_input.path().filter(|_| guard::is_edit(tool));
+        let resolved = path.and_then(places::resolve);
+        let mut places = match (path, resolved.as_deref()) {
+            (Some(path), Some(led)) if !path.contains("..") => {
+                places::gather_for_edit(&call.home, &[path, led])
             }
-            Some(Denial { reason, record: DenialRecord::of(&situation, &tool_call, rule) })
+            _ if guard::looks_at_places(tool) => places::gather(&call.home),
+            _ => ProtectedPaths::default(),
+        };
+        places.sessions.extend(sessions);
+        let guarded = GuardedCall { call, places: ProtectedPaths::default(), resolved };
+        places::look(&mut places, &guarded.tool_call(), shipped);
+        GuardedCall { places, ..guarded }
+    }
+
+    fn tool_call(&self) -> guard::ToolCall<'_> {
+        guard::ToolCall {
+            tool: &self.call.input.tool_name,
+            input: &self.call.input.tool_input,
+            cwd: &self.call.input.cwd,
+            resolved: self.resolved.as_deref(),
+            cut: self.call.cut,
+        }
+    }
+
+    /// The situation of a call in a mode without a gate.
+    pub(crate) fn situation<'s>(
+        &'s self,
+        standing: LoopActivity,
+        agent: Caller<'s>,
+    ) -> Situation<'s> {
+        let session_id = &self.call.input.session_id;
+        Situation {
+            standing,
+            agent,
+            session_id,
+            places: &self.places,
+            ralplan: None,
+            session: None,
+        }
+    }
+
+    /// Why the call may not run; `None` if it may.
+    pub(crate) fn denial(&self, situation: &Situation<'_>) -> Option<Denial> {
+        let tool_call = self.tool_call();
+        match guard::decide(situation, &tool_call) {
+            Ruling::Allow => None,
+            Ruling::Deny { rule, reason } => {
+                let record = DenialRecord::of(situation, &tool_call, rule);
+                Some(Denial { rule, reason, record })
+            }
         }
     }
 }

@@ -33,15 +33,15 @@ impl ModeHooks for OrchestrationHooks {
     fn before_a_tool(
         &self,
         call: &HookCall,
-        _bound: &Bound,
-        _activity: LoopActivity,
+        bound: &Bound,
+        activity: LoopActivity,
     ) -> Result<Reply> {
         if guard::only_looks(&call.input.tool_name) {
             return Ok(Reply::silent());
         }
         let undecided = unreadable::undecided("an internal error");
         hook_runner::answer_on_a_mistake(Reply::deny(&undecided));
-        tool::before_a_tool(call)
+        tool::before_a_tool(call, bound, activity)
     }
 
     fn is_granted(&self, call: &HookCall, state: &LoopState) -> Result<bool> {

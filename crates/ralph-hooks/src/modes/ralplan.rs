@@ -40,14 +40,14 @@ impl ModeHooks for RalplanHooks {
     fn before_a_tool(
         &self,
         call: &HookCall,
-        _bound: &Bound,
-        _activity: LoopActivity,
+        bound: &Bound,
+        activity: LoopActivity,
     ) -> Result<Reply> {
         if guard::only_looks(&call.input.tool_name) {
             return Ok(Reply::silent());
         }
         hook_runner::answer_on_a_mistake(refusal("an internal error"));
-        Ok(tool::before_a_tool(call)
+        Ok(tool::before_a_tool(call, bound, activity)
             .or_else(|error| unreadable::answer(call, error))
             .unwrap_or_else(|error| refusal(&format!("{error:#}"))))
     }

@@ -3,75 +3,62 @@
 use super::artefact::{self, Written};
 use super::look::{self, Writes, look};
 use super::who::{self, Who};
-use crate::active_loop::{self, Bound, JournalLine};
-use crate::cancel;
+use crate::active_loop::{self, Bound};
 use crate::hook_runner::HookCall;
-use crate::{signals, workers};
+use crate::pre_tool_use::{self, Denial, GuardedCall};
+use crate::workers;
 use anyhow::{Result, bail};
-use ralph_core::guard::{
-    self, Caller, DenialRecord, LoopActivity, OrchestrationGate, ProtectedPaths, Rule, Ruling,
-    Situation,
-};
+use ralph_core::guard::{self, Caller, LoopActivity, OrchestrationGate, Situation};
 use ralph_core::modes::orchestration::in_session::told;
 use ralph_core::modes::orchestration::rules::{RuleRefusal, may_call};
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, OrchestrationCall};
 use ralph_core::stop::RouterStep;
-use ralph_io::{client, process::clock, store::places};
+use ralph_io::{client, process::clock};
 
 /// Decides whether a tool may run.
-pub(super) fn before_a_tool(call: &HookCall) -> Result<Reply> {
-    let Some(bound) = Bound::find(call)? else { return Ok(Reply::silent()) };
-    if !bound.state.is_live() {
-        return match bound.state.ending {
-            Some(_) => match Bound::find(call)? {
-                Some(bound) => cancel::cut_turn(call, &bound),
-                None => Ok(Reply::silent()),
-            },
-            None => Ok(Reply::silent()),
+pub(super) fn before_a_tool(
+    call: &HookCall,
+    bound: &Bound,
+    activity: LoopActivity,
+) -> Result<Reply> {
+    let who = recognised(call, bound)?;
+    let asked = CallFacts::of(call, &bound.state, &who, activity)?;
+    if let Some(denial) = asked.denial(None, "") {
+        let denial = match guard::is_own_work(denial.rule) && who == Who::Main {
+            true => asked.denial(None, &next(call, bound)?).unwrap_or(denial),
+            false => denial,
+        };
+        return Ok(pre_tool_use::denied(call, bound, &denial));
+    }
+    if workers::starts_one(call) && who == Who::Main && bound.state.is_running() {
+        // Only the copy that answers records the call; a second copy would count it twice.
+        if bound.is_outranked(call.via) {
+            return Ok(Reply::silent());
+        }
+        let Err(why) = granted(call, bound)? else {
+            return Ok(Reply::allow("the next call of this orchestration"));
+        };
+        return match asked.denial(Some(why), "") {
+            Some(denial) => Ok(pre_tool_use::denied(call, bound, &denial)),
+            None => bail!("allowed a call that is not due"),
         };
     }
-    let who = recognised(call, &bound)?;
-    let mut asked = CallFacts::of(call, &bound.state, &who)?;
-    match asked.ruling(call, &bound.state, &who, Ok(())) {
-        Err(denied) => {
-            let denied = match guard::is_own_work(denied.rule) && who == Who::Main {
-                true => with_next(call, &bound, &mut asked, &who)?.unwrap_or(denied),
-                false => denied,
-            };
-            Ok(refuse(call, &bound, &denied))
-        }
-        Ok(()) if workers::starts_one(call) && who == Who::Main && bound.state.is_running() => {
-            // Only the copy that answers records the call; a second copy would count it twice.
-            if bound.is_outranked(call.via) {
-                return Ok(Reply::silent());
-            }
-            match granted(call, &bound)? {
-                Ok(()) => Ok(Reply::allow("the next call of this orchestration")),
-                Err(why) => match asked.ruling(call, &bound.state, &who, Err(&why)) {
-                    Err(denied) => Ok(refuse(call, &bound, &denied)),
-                    Ok(()) => bail!("allowed a call that is not due"),
-                },
-            }
-        }
-        Ok(()) => {
-            if let Some(written) = &asked.written {
-                keep_replaced(call, &bound, written)?;
-                // Otherwise the client would ask the user about each file that an agent writes.
-                // Starting the orchestration was the user's consent to that.
-                return Ok(Reply::allow("an agent of the orchestration writes its own file"));
-            }
-            Ok(Reply::silent())
-        }
+    if let Some(written) = &asked.written {
+        keep_replaced(call, bound, written)?;
+        // Otherwise the client would ask the user about each file that an agent writes.
+        // Starting the orchestration was the user's consent to that.
+        return Ok(Reply::allow("an agent of the orchestration writes its own file"));
     }
+    Ok(Reply::silent())
 }
 
 /// Whether the user has already allowed this call by starting an orchestration, whose agents write
 /// their own files.
 pub(super) fn is_granted(call: &HookCall, state: &LoopState) -> Result<bool> {
     let who = Who::of(call, state);
-    let asked = CallFacts::of(call, state, &who)?;
-    Ok(asked.written.is_some() && asked.ruling(call, state, &who, Ok(())).is_ok())
+    let asked = CallFacts::of(call, state, &who, LoopActivity::Running)?;
+    Ok(asked.written.is_some() && asked.denial(None, "").is_none())
 }
 
 /// Who makes the call. Stores the id of an agent that is seen for the first time.
@@ -94,36 +81,21 @@ fn recognised(call: &HookCall, bound: &Bound) -> Result<Who> {
 }
 
 /// What a call is judged by.
-struct CallFacts {
-    places: ProtectedPaths,
-    resolved: Option<String>,
+struct CallFacts<'a> {
+    guarded: GuardedCall<'a>,
+    activity: LoopActivity,
+    who: &'a Who,
     written: Option<Written>,
-    /// The agent to call next, as text.
-    next: String,
 }
 
-struct Denied {
-    rule: Rule,
-    reason: String,
-    record: DenialRecord,
-}
-
-impl CallFacts {
-    fn of(call: &HookCall, state: &LoopState, who: &Who) -> Result<CallFacts> {
-        let tool = call.input.tool_name.as_str();
-        let mut asked = CallFacts {
-            places: ProtectedPaths::default(),
-            resolved: None,
-            written: None,
-            next: String::new(),
-        };
-        if !guard::looks_at_places(tool) {
-            return Ok(asked);
-        }
-        asked.places = places::gather(&call.home);
-        asked.places.sessions.push(artefact::folder(state).to_string_lossy().into_owned());
-        asked.resolved = call.input.tool_input.path().and_then(places::resolve);
-        asked.written = match tool {
+impl<'a> CallFacts<'a> {
+    fn of(
+        call: &'a HookCall,
+        state: &LoopState,
+        who: &'a Who,
+        activity: LoopActivity,
+    ) -> Result<CallFacts<'a>> {
+        let written = match call.input.tool_name.as_str() {
             "Bash" | "Monitor" | "PowerShell" => {
                 let line = call.input.tool_input.command.as_deref().unwrap_or_default();
                 artefact::marked(line, &call.home, state, who)?
@@ -131,75 +103,24 @@ impl CallFacts {
             tool if guard::is_edit(tool) => artefact::edited(call, &call.home, state, who)?,
             _ => None,
         };
-        let tool_call = guard::ToolCall {
-            tool,
-            input: &call.input.tool_input,
-            cwd: &call.input.cwd,
-            resolved: asked.resolved.as_deref(),
-            cut: call.cut,
-        };
-        places::look(&mut asked.places, &tool_call, &[]);
-        Ok(asked)
+        let sessions = artefact::folder(state).to_string_lossy().into_owned();
+        let guarded = GuardedCall::gather(call, Some(sessions), &[]);
+        Ok(CallFacts { guarded, activity, who, written })
     }
 
-    fn ruling(
-        &self,
-        call: &HookCall,
-        state: &LoopState,
-        who: &Who,
-        next_call: Result<(), &str>,
-    ) -> Result<(), Box<Denied>> {
-        let not_its_own = self.written.as_ref().and_then(|written| written.judged.clone().err());
+    /// Why the call may not run; `None` if it may. `not_next` tells why an agent is not due, and
+    /// `next` which one is.
+    fn denial(&self, not_next: Option<String>, next: &str) -> Option<Denial> {
         let gate = OrchestrationGate {
             writes_artefact: self.written.is_some(),
-            not_its_own,
-            not_next: next_call.err().map(str::to_owned),
-            next: self.next.clone(),
+            not_its_own: self.written.as_ref().and_then(|written| written.judged.clone().err()),
+            not_next,
+            next: next.to_owned(),
         };
-        let standing = match (state.is_running(), state.baseline_pending) {
-            (true, true) => LoopActivity::AwaitingBaseline,
-            (true, false) => LoopActivity::Running,
-            (false, _) => LoopActivity::Paused,
-        };
-        let situation = Situation {
-            standing,
-            agent: who.kind().map_or(Caller::Main, Caller::Subagent),
-            session_id: &call.input.session_id,
-            places: &self.places,
-            ralplan: None,
-            session: Some(&gate),
-        };
-        let tool_call = guard::ToolCall {
-            tool: &call.input.tool_name,
-            input: &call.input.tool_input,
-            cwd: &call.input.cwd,
-            resolved: self.resolved.as_deref(),
-            cut: call.cut,
-        };
-        match guard::decide(&situation, &tool_call) {
-            Ruling::Allow => Ok(()),
-            Ruling::Deny { rule, reason } => {
-                let record = DenialRecord::of(&situation, &tool_call, rule);
-                Err(Box::new(Denied { rule, reason, record }))
-            }
-        }
+        let agent = self.who.kind().map_or(Caller::Main, Caller::Subagent);
+        let situation = self.guarded.situation(self.activity, agent);
+        self.guarded.denial(&Situation { session: Some(&gate), ..situation })
     }
-}
-
-fn refuse(call: &HookCall, bound: &Bound, denied: &Denied) -> Reply {
-    // Every copy denies, since the client takes the strictest answer; one of them writes the
-    // journal.
-    let reply = Reply::deny(&denied.reason);
-    if bound.is_outranked(call.via) {
-        return reply;
-    }
-    let why = format!("{}: {}", denied.record.rule, denied.reason);
-    let position = bound.state.position();
-    let seen = active_loop::tool(call);
-    let said = JournalLine { position: &position, decision: "denied", why: &why, seen };
-    active_loop::keep(&bound.file, call, said, Some(&denied.record));
-    // No other event follows a denied call.
-    signals::lead(call, &bound.file, &bound.state, reply)
 }
 
 /// Records the call as under way if it is due. The state's lock ensures that simultaneous calls
@@ -251,24 +172,17 @@ fn granted(call: &HookCall, bound: &Bound) -> Result<Result<(), String>> {
     })
 }
 
-/// The same refusal with the due call named: the conversation tried to do an agent's work.
-fn with_next(
-    call: &HookCall,
-    bound: &Bound,
-    asked: &mut CallFacts,
-    who: &Who,
-) -> Result<Option<Box<Denied>>> {
+/// The due call in words, for a conversation that tried to do an agent's work.
+fn next(call: &HookCall, bound: &Bound) -> Result<String> {
     let now = clock::now();
     let looked = bound.file.update(|state| look(&call.home, state, now, Writes::ForCalls))?;
-    let Some(looked) = looked.transpose()?.flatten() else { return Ok(None) };
-    asked.next = match looked.routed.due {
+    Ok(looked.transpose()?.flatten().map_or_else(String::new, |looked| match looked.routed.due {
         RouterStep::Call => format!(
             "Next: {}. `ralph session next` prints its prompt, and reading is allowed",
             looked.routed.says
         ),
         due => nothing_now(due, &looked.routed.says),
-    };
-    Ok(asked.ruling(call, &bound.state, who, Ok(())).err())
+    }))
 }
 
 fn nothing_now(due: RouterStep, says: &str) -> String {

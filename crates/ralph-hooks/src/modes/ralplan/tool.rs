@@ -2,16 +2,17 @@
 
 use super::call::may_call;
 use super::{Who, change, tell_log};
-use crate::active_loop::{self, Bound, JournalLine};
+use crate::active_loop::{self, Bound};
 use crate::cancel;
 use crate::hook_runner::HookCall;
+use crate::pre_tool_use::{self, Denial, GuardedCall};
 use crate::wall;
 use anyhow::{Result, bail};
-use ralph_core::guard::{self, Caller, DenialRecord, LoopActivity, PlanGate, Ruling, Situation};
+use ralph_core::guard::{Caller, LoopActivity, PlanGate, Situation};
 use ralph_core::modes::ralplan::{self, Role, question};
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, PlanPhase, RalplanState};
-use ralph_io::{store::loop_file::LoopFile, store::places, store::plan_files};
+use ralph_io::{store::loop_file::LoopFile, store::plan_files};
 use serde_json::Value;
 use std::path::Path;
 
@@ -29,33 +30,20 @@ const SHIPPED: [(&str, &str); 3] = [
 ];
 
 /// Decides whether a tool may run. The calling hook turns an error into a refusal.
-pub(super) fn before_a_tool(call: &HookCall) -> Result<Reply> {
-    let Some(bound) = Bound::find(call)? else { return Ok(Reply::silent()) };
+pub(super) fn before_a_tool(
+    call: &HookCall,
+    bound: &Bound,
+    activity: LoopActivity,
+) -> Result<Reply> {
     if plan_files::is_gone(&bound.state) {
-        return removed(call, &bound);
+        return removed(call, bound);
     }
-    // The loop has changed since the summary of its state was read.
-    let Some(plan) = bound.state.ralplan() else { bail!("the loop is no longer a planning") };
-    let who = Who::of(call);
-    if let Some((reason, record)) = ruling(call, Some(&bound.file), &bound.state, plan, &who)? {
-        // Every copy denies, since the client takes the strictest answer; one of them writes the
-        // journal.
-        if !bound.is_outranked(call.via) {
-            let why = format!("{}: {reason}", record.rule);
-            let position = bound.state.position();
-            let said = JournalLine {
-                position: &position,
-                decision: "denied",
-                why: &why,
-                seen: active_loop::tool(call),
-            };
-            active_loop::keep(&bound.file, call, said, Some(&record));
-        }
-        return Ok(Reply::deny(&reason));
+    if let Some(denial) = denial(call, Some(&bound.file), &bound.state, activity)? {
+        return Ok(pre_tool_use::denied(call, bound, &denial));
     }
     let role = call.input.tool_input.subagent_type.as_deref().and_then(Role::of);
     match (call.input.tool_name.as_str(), role) {
-        ("Agent" | "Task", Some(role)) => called(call, &bound, role),
+        ("Agent" | "Task", Some(role)) => called(call, bound, role),
         ("AskUserQuestion", _) => {
             if !bound.is_outranked(call.via) {
                 change(&bound.file, |state| state.ralplan_mut().map(ralplan::asked))?;
@@ -74,11 +62,10 @@ pub(super) fn before_a_tool(call: &HookCall) -> Result<Reply> {
 /// the plan. Plan mode refuses every edit without a person's permission, whatever the PreToolUse
 /// hook answered.
 pub(super) fn is_granted(call: &HookCall, state: &LoopState) -> Result<bool> {
-    let Some(plan) = state.ralplan() else { return Ok(false) };
     if !is_edit(call) || plan_files::is_gone(state) {
         return Ok(false);
     }
-    Ok(ruling(call, None, state, plan, &Who::of(call))?.is_none())
+    Ok(denial(call, None, state, LoopActivity::Running)?.is_none())
 }
 
 fn is_edit(call: &HookCall) -> bool {
@@ -95,25 +82,16 @@ fn removed(call: &HookCall, bound: &Bound) -> Result<Reply> {
     }
 }
 
-/// The guard's refusal with its record; `None` if the call may run.
-fn ruling(
+/// Why the guard refuses the call; `None` if it may run.
+fn denial(
     call: &HookCall,
     file: Option<&LoopFile>,
     state: &LoopState,
-    plan: &RalplanState,
-    who: &Who,
-) -> Result<Option<(String, DenialRecord)>> {
+    activity: LoopActivity,
+) -> Result<Option<Denial>> {
+    // The loop has changed since the summary of its state was read.
+    let Some(plan) = state.ralplan() else { bail!("the loop is no longer a planning") };
     let root = Path::new(&state.project_root).canonicalize()?;
-    let mut places = places::gather(&call.home);
-    let resolved = call.input.tool_input.path().and_then(places::resolve);
-    let tool_call = guard::ToolCall {
-        tool: &call.input.tool_name,
-        input: &call.input.tool_input,
-        cwd: &call.input.cwd,
-        resolved: resolved.as_deref(),
-        cut: call.cut,
-    };
-    places::look(&mut places, &tool_call, &SHIPPED);
     let obstacle = wall::runs_lines(&call.input.tool_name)
         .then(|| wall::raise(call, file).err().map(|error| format!("{error:#}")))
         .flatten();
@@ -126,20 +104,11 @@ fn ruling(
         not_its_question: not_its_question(call, plan),
         no_wall: obstacle,
     };
-    let situation = Situation {
-        standing: if state.is_running() { LoopActivity::Running } else { LoopActivity::Paused },
-        agent: who.kind.as_deref().map_or(Caller::Main, Caller::Subagent),
-        session_id: &call.input.session_id,
-        places: &places,
-        ralplan: Some(&gate),
-        session: None,
-    };
-    Ok(match guard::decide(&situation, &tool_call) {
-        Ruling::Allow => None,
-        Ruling::Deny { rule, reason } => {
-            Some((reason, DenialRecord::of(&situation, &tool_call, rule)))
-        }
-    })
+    let who = Who::of(call);
+    let guarded = GuardedCall::gather(call, None, &SHIPPED);
+    let agent = who.kind.as_deref().map_or(Caller::Main, Caller::Subagent);
+    let situation = guarded.situation(activity, agent);
+    Ok(guarded.denial(&Situation { ralplan: Some(&gate), ..situation }))
 }
 
 /// Why this question is not the gate's own; `None` if it is, or if the call is no question.
@@ -221,7 +190,9 @@ mod tests {
         assert!(matches!(started.unwrap(), StartOutcome::Started(..)));
         let event =
             json!({"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Write"});
-        let refused = before_a_tool(&call(&home, event)).unwrap_err();
+        let call = call(&home, event);
+        let bound = Bound::find(&call).unwrap().unwrap();
+        let refused = before_a_tool(&call, &bound, LoopActivity::Running).unwrap_err();
         assert_eq!(refused.to_string(), "the loop is no longer a planning");
     }
 }
