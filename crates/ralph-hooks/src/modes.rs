@@ -28,15 +28,10 @@ pub(crate) trait ModeHooks {
         match pre_tool_use::refusal(call, bound, activity) {
             Some(refusal) => Ok(refusal),
             None if activity == LoopActivity::Running && workers::starts_one(call) => {
-                self.before_an_agent(call, bound)
+                workers::may_start(call, bound)
             }
             None => Ok(Reply::silent()),
         }
-    }
-
-    /// Decides whether an agent may start that the guard does not refuse.
-    fn before_an_agent(&self, call: &HookCall, bound: &Bound) -> Result<Reply> {
-        workers::may_start(call, bound)
     }
 
     /// True if the user has allowed this call by starting the loop.
@@ -91,10 +86,9 @@ pub(crate) trait ModeHooks {
 /// The row of a mode. A mode of a later version gets that of a plain loop.
 pub(crate) fn of(mode: &Mode) -> &'static dyn ModeHooks {
     match mode {
-        Mode::Plain | Mode::Other(_) => &PlainHooks,
+        Mode::Plain | Mode::Refine | Mode::Other(_) => &PlainHooks,
         Mode::Ralplan => &ralplan::RalplanHooks,
         Mode::Orchestration => &orchestration::OrchestrationHooks,
-        Mode::Refine => &refine::RefineHooks,
     }
 }
 

@@ -8,11 +8,12 @@ use crate::active_loop::{self, Bound};
 use crate::hook_runner::HookCall;
 use crate::stop;
 use anyhow::Result;
+use ralph_core::modes::mode;
 use ralph_core::modes::parallel::report::{self, WorkerVerdict};
 use ralph_core::modes::parallel::{self, AgentCall, Grant};
 use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
-use ralph_core::state::{LoopState, Worker, WorkerStanding};
+use ralph_core::state::{DrivenTurn, LoopState, Worker, WorkerStanding};
 use ralph_io::git::worktrees::{self, WorkerTree};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{client, client::transcript, process::clock};
@@ -23,7 +24,7 @@ pub(crate) fn starts_one(call: &HookCall) -> bool {
     matches!(call.input.tool_name.as_str(), "Agent" | "Task")
 }
 
-/// Decides whether a worker may start. The state's lock ensures that simultaneous calls do not
+/// Decides whether an agent may start. The state's lock ensures that simultaneous calls do not
 /// exceed the limit.
 pub(crate) fn may_start(call: &HookCall, bound: &Bound) -> Result<Reply> {
     // Only the copy that answers records the call; a second copy would count it twice.
@@ -40,21 +41,25 @@ pub(crate) fn may_start(call: &HookCall, bound: &Bound) -> Result<Reply> {
         client: client.as_ref(),
     };
     let now = clock::now();
-    let granted = bound.file.update(|state| match state.is_running() {
-        true => parallel::grant(state, &asked, now),
+    let granted = bound.file.update(|state| {
         // The loop was paused or ended a moment ago. Other code answers that.
-        false => Grant::Again,
+        if !state.is_running() {
+            return Grant::Again;
+        }
+        state.note_event(call.via);
+        let granted = mode::of(&state.mode).grant(state, &asked, now);
+        if granted == Grant::Granted && !asked.from_worker && state.turn.is_none() {
+            // No prompt began this turn, so the call is its first sign.
+            state.turn = Some(DrivenTurn::new(call.input.prompt_id.clone(), now));
+        }
+        granted
     })?;
-    let (decision, reply) = match &granted {
-        Some(Grant::Granted) => ("granted", Reply::silent()),
-        Some(Grant::Refused(why)) => ("denied", Reply::deny(why)),
+    let (decision, why, reply) = match granted {
+        Some(Grant::Granted) => ("granted", asked.about.to_owned(), Reply::silent()),
+        Some(Grant::Refused(why)) => ("denied", why.clone(), Reply::deny(&why)),
         Some(Grant::Again) | None => return Ok(Reply::silent()),
     };
-    let why = match granted {
-        Some(Grant::Refused(why)) => format!("workers: {why}"),
-        _ => format!("workers: {}", asked.about),
-    };
-    bound.note(call, decision, &why, active_loop::tool(call));
+    bound.note(call, decision, &format!("workers: {why}"), active_loop::tool(call));
     Ok(reply)
 }
 

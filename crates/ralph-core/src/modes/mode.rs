@@ -3,6 +3,7 @@
 //! Code that depends on the mode asks its row here instead of matching on the mode.
 
 use super::orchestration::mode_rules::Orchestration;
+use super::parallel::{self, AgentCall, Grant};
 use super::plain::Plain;
 use super::ralplan::mode_rules::Ralplan;
 use super::refine::mode_rules::Refine;
@@ -103,6 +104,11 @@ pub trait ModeRules: AtStop {
     /// or replace it.
     fn blocks_start(&self, _state: &LoopState, _has_task: bool) -> Option<String> {
         None
+    }
+
+    /// Whether an agent may start that the guard does not refuse. One that may is recorded.
+    fn grant(&self, state: &mut LoopState, asked: &AgentCall<'_>, now: Timestamp) -> Grant {
+        parallel::grant(state, asked, now)
     }
 
     /// Whether the tasks in the state belong to the loop.

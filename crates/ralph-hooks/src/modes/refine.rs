@@ -1,32 +1,17 @@
-//! A refinement in a conversation: starts and ends its loop, and decides which agents it may call.
-//!
-//! `ralph refine begin` creates the loop and `ralph refine end` ends it, since only they know the
-//! measurements.
+//! The loop of a refinement in a conversation: `ralph refine begin` creates it and `ralph refine end`
+//! ends it, since only they know the measurements.
 
-use super::ModeHooks;
-use crate::active_loop::{self, Bound};
 use crate::begin::{facts, foreign_agent, own, run, unusable};
-use crate::hook_runner::HookCall;
 use anyhow::Result;
 use ralph_core::modes::arguments::Options;
-use ralph_core::modes::parallel::Grant;
 use ralph_core::modes::refine::{MOST_IN_FOREGROUND, in_session};
-use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{DrivenTurn, EndingKind, LoopState, Mode, RefineState, StartedBy};
+use ralph_core::state::{EndingKind, LoopState, Mode, RefineState, StartedBy};
 use ralph_core::{modes::start, views::messages};
 use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::{process::clock, project::settings};
 use std::path::Path;
-
-pub(super) struct RefineHooks;
-
-impl ModeHooks for RefineHooks {
-    fn before_an_agent(&self, call: &HookCall, bound: &Bound) -> Result<Reply> {
-        may_call(call, bound)
-    }
-}
 
 /// A refinement for a conversation to carry out.
 #[derive(Debug, Clone, Copy)]
@@ -168,35 +153,4 @@ pub fn end(
     let Some(state) = ended.flatten() else { return Ok(None) };
     let away = lifecycle::put_away(home, file, &state, ManifestFate::Remove)?;
     Ok(Some((state, away.file)))
-}
-
-/// Decides whether an agent may be called. The state's lock ensures that simultaneous calls do not
-/// exceed the limit.
-fn may_call(call: &HookCall, bound: &Bound) -> Result<Reply> {
-    // Only the copy that answers records the call.
-    if bound.is_outranked(call.via) {
-        return Ok(Reply::silent());
-    }
-    let (id, from_agent) = (&call.input.tool_use_id, call.input.from_subagent());
-    let now = clock::now();
-    let granted = bound.file.update(|state| {
-        // The loop was paused or ended a moment ago. Other code answers that.
-        if !state.is_running() {
-            return Grant::Again;
-        }
-        state.note_event(call.via);
-        let granted = in_session::grant(state, id, from_agent);
-        if granted == Grant::Granted && state.turn.is_none() {
-            // No prompt started this loop, so this call is the first sign of its turn.
-            state.turn = Some(DrivenTurn::new(call.input.prompt_id.clone(), now));
-        }
-        granted
-    })?;
-    let (decision, why, reply) = match granted {
-        Some(Grant::Granted) => ("granted", "an agent for a round".to_owned(), Reply::silent()),
-        Some(Grant::Refused(why)) => ("denied", why.clone(), Reply::deny(&why)),
-        Some(Grant::Again) | None => return Ok(Reply::silent()),
-    };
-    bound.note(call, decision, &format!("refine: {why}"), active_loop::tool(call));
-    Ok(reply)
 }

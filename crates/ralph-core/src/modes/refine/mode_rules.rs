@@ -2,6 +2,7 @@
 
 use super::in_session;
 use crate::modes::mode::ModeRules;
+use crate::modes::parallel::{AgentCall, Grant};
 use crate::modes::plain::Plain;
 use crate::state::{EndingKind, LoopState};
 use crate::stop::{AtStop, NextStep, StopInputs, StopVerdict, TaskProgress};
@@ -63,16 +64,7 @@ impl ModeRules for Refine {
                 "`ralph refine loop --id {word} --max-iterations 10` continues it in a \
                  terminal."
             ),
-            EndingKind::Complete
-            | EndingKind::CompleteUnverified
-            | EndingKind::Stalled
-            | EndingKind::Budget
-            | EndingKind::Cancelled
-            | EndingKind::Approved
-            | EndingKind::Discarded
-            | EndingKind::AwaitingFeedback
-            | EndingKind::Failed
-            | EndingKind::Other(_) => {
+            _ => {
                 format!("`ralph refine loop --id {word}` continues it in a terminal.")
             }
         })
@@ -86,6 +78,10 @@ impl ModeRules for Refine {
                 state.position()
             )
         })
+    }
+
+    fn grant(&self, state: &mut LoopState, asked: &AgentCall<'_>, _now: Timestamp) -> Grant {
+        in_session::grant(state, asked.call, asked.from_worker)
     }
 
     fn has_tasks(&self) -> bool {
