@@ -18,7 +18,7 @@ mod step;
 pub use call::may_call;
 pub use next::{AgentInput, NextPlanStep, next};
 pub use pause::{asked, is_told, prefix, take_up, told};
-pub use step::{PlanEvent, PlanOutcome, PlanRefusal, PlanSeen, begin, step};
+pub use step::{PlanEvent, PlanOutcome, PlanSeen, begin, step};
 
 use crate::state::{LoopState, RalplanState};
 use crate::text::hex::sha256;

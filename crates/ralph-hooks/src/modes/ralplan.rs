@@ -5,7 +5,6 @@
 //! under the state's lock, and then updates the project's planning document.
 
 mod begin;
-mod call;
 mod decide;
 mod drive;
 mod heard;
@@ -142,6 +141,12 @@ fn look(root: &Path, path: &str) -> Option<PlanSeen> {
         seen.gates.extend(crate::begin::cannot_start(&plan.criteria, root));
     }
     Some(seen)
+}
+
+/// Digest of the plan's text as it is now; empty if there is none.
+fn hash_now(state: &LoopState) -> String {
+    let path = state.ralplan().map_or("", |plan| plan.plan_path.as_str());
+    plan_files::plan_hash(Path::new(&state.project_root), path)
 }
 
 /// The result of [`change`].

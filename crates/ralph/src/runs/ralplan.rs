@@ -107,7 +107,7 @@ impl<'a> Owner<'a> for Driver<'a> {
         let home = &self.runner.here.home;
         let step = ralplan::drive(home, self.file, bound).map_err(bad_state)?;
         let end = match step {
-            Some((DueRound::Round(_, call), before)) => {
+            Some((DueRound::Round(call), before)) => {
                 let root = Path::new(&before.project_root);
                 let about = About { number, session: &session, root };
                 let round = of_agent(self.runner.here, self.client, &self.logs, &call, &about);

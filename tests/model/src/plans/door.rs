@@ -11,8 +11,7 @@ use ralph_core::guard::{
     self, Caller, LoopActivity, PlanGate, ProtectedPaths, Ruling, Situation, Skill, ToolCall,
 };
 use ralph_core::modes::ralplan::{
-    self, NextPlanStep, PlanEvent, PlanOutcome, PlanRefusal, PlanSeen, Role, formats, question,
-    short,
+    self, NextPlanStep, PlanEvent, PlanOutcome, PlanSeen, Role, formats, question, short,
 };
 use ralph_core::protocol::event::ToolInput;
 use ralph_core::state::{DecidedBy, DecisionKind, PlanDecision, PlanPhase, RalplanState};
@@ -91,21 +90,13 @@ fn may_call(world: &mut World, role: Role, prompt: Prompt) -> bool {
         (Prompt::Naming(text), _) => format!("Look at {PATH} ({}).", hash_of(text)),
     };
     let hash = hash_of(world.text);
-    let judges = match ralplan::may_call(&world.plan, role, &prompt, &hash) {
-        Ok(()) => role == Role::Critic,
-        Err(PlanRefusal::ChangedSinceReady { .. }) => true,
-        Err(_) => return false,
-    };
-    if !judges {
-        return true;
+    let may = ralplan::may_call(&mut world.plan, role, &prompt, &hash).is_ok();
+    world.plan.log.clear();
+    world.plan.untold.clear();
+    if may && role == Role::Critic {
+        world.noted.frozen = Some(world.text);
     }
-    match take(world, &PlanEvent::CriticCalled { hash: &hash }) {
-        PlanOutcome::Noted => {
-            world.noted.frozen = Some(world.text);
-            true
-        }
-        _ => false,
-    }
+    may
 }
 
 /// What the guard depends on here, but for words.

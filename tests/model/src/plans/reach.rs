@@ -57,10 +57,6 @@ fn obeys(plan: &mut RalplanState, text: &mut Text, agent: &str) -> bool {
     let NextPlanStep::Call(call) = ralplan::next(plan, "") else { return false };
     let Some(role) = Role::of(&call.subagent_type) else { return false };
     let may = may_call(plan, role, &call.prompt, &hash_of(*text));
-    if role == Role::Critic {
-        let hash = hash_of(*text);
-        step(plan, &PlanEvent::CriticCalled { hash: &hash });
-    }
     // Refused as it was changed, it is the planner's again; for anything else there is no excuse.
     if may.is_err() {
         return plan.phase == PlanPhase::PlannerPlanning && role == Role::Critic;

@@ -5,32 +5,42 @@
 //! agent whose turn it is.
 
 use super::next::critic;
-use super::{PlanRefusal, Role, short};
+use super::step::named;
+use super::{PlanEvent, PlanOutcome, Role, short, step};
 use crate::state::{PlanPhase, RalplanState};
 
 /// Whether an agent of this role may be called with this prompt, given the digest of the plan's
-/// file (empty if there is no file).
-///
-/// After [`PlanRefusal::ChangedSinceReady`] the caller must still take
-/// [`PlanEvent::CriticCalled`](super::PlanEvent::CriticCalled) with the same digest: only that
-/// event sends the planning back to its planner.
+/// file (empty if there is no file). The call of a critic freezes the text; a text that has changed
+/// since it was ready goes back to the planner instead.
 ///
 /// # Errors
 /// Why the call is refused, and which agent to call instead.
 pub fn may_call(
-    plan: &RalplanState,
+    plan: &mut RalplanState,
     role: Role,
     prompt: &str,
     hash_now: &str,
-) -> Result<(), PlanRefusal> {
+) -> Result<(), String> {
+    let phase = &plan.phase;
     match (whose_turn(plan), role) {
         // A second call of the gap finder may find more, but nothing waits for it.
         (Some(Role::Planner), Role::Planner | Role::GapFinder) => Ok(()),
         (Some(Role::Critic), Role::Critic) => may_judge(plan, prompt, hash_now),
         (Some(turn), role) if turn == role => Ok(()),
-        (wanted, called) => {
-            Err(PlanRefusal::OutOfTurn { called, wanted, phase: plan.phase.clone() })
-        }
+        (Some(wanted), called) => Err(format!(
+            "this planning is in `{phase}`, which ignores a report of `{}`; call `{}`",
+            called.agent(),
+            wanted.agent()
+        )),
+        (None, _) if *phase == PlanPhase::AwaitingUserApproval => Err(
+            "the plan waits for the user, so no agent is due; ask with AskUserQuestion, as `ralph \
+             ralplan status` shows"
+                .to_owned(),
+        ),
+        (None, _) => Err(format!(
+            "this planning is in `{phase}`, which calls no agent; `ralph ralplan status` shows the \
+             next step"
+        )),
     }
 }
 
@@ -51,14 +61,27 @@ fn whose_turn(plan: &RalplanState) -> Option<Role> {
 
 /// The prompt tells the critic which text to judge, and the critic repeats it in the verdict. A
 /// critic that was called on an older text cannot judge a newer one.
-fn may_judge(plan: &RalplanState, prompt: &str, hash_now: &str) -> Result<(), PlanRefusal> {
-    if hash_now.is_empty() || hash_now != plan.ready_hash {
-        let (ready, now) = (plan.ready_hash.clone(), hash_now.to_owned());
-        return Err(PlanRefusal::ChangedSinceReady { ready, now });
+fn may_judge(plan: &mut RalplanState, prompt: &str, hash_now: &str) -> Result<(), String> {
+    let ready = plan.ready_hash.clone();
+    let is_ready = !hash_now.is_empty() && hash_now == ready;
+    if is_ready && !(prompt.contains(&plan.plan_path) && prompt.contains(short(&ready))) {
+        return Err(format!(
+            "the prompt does not name the text to judge; call `{}` with this prompt, word for \
+             word:\n{}",
+            Role::Critic.agent(),
+            critic(plan)
+        ));
     }
-    match prompt.contains(&plan.plan_path) && prompt.contains(short(&plan.ready_hash)) {
-        true => Ok(()),
-        false => Err(PlanRefusal::PromptNamesNoText { prompt: critic(plan) }),
+    match step(plan, &PlanEvent::CriticCalled { hash: hash_now }) {
+        PlanOutcome::Refused(why) => Err(why),
+        _ if is_ready => Ok(()),
+        _ => Err(format!(
+            "the plan was {} when its planner reported it and is {} now; call `{}` to read it and \
+             report it again",
+            named(&ready),
+            named(hash_now),
+            Role::Planner.agent()
+        )),
     }
 }
 
@@ -77,10 +100,10 @@ mod tests {
             _ => String::new(),
         };
         for role in Role::ALL {
-            let found = may_call(plan, role, &prompt, H1);
+            let found = may_call(&mut plan.clone(), role, &prompt, H1);
             assert_eq!(found.is_ok(), expected.contains(&role), "{role:?} {found:?}");
             let Err(refusal) = found else { continue };
-            let said = refusal.to_string();
+            let said = refusal;
             match next(plan, "") {
                 NextPlanStep::Call(call) => {
                     assert!(said.contains(&format!("call `{}`", call.subagent_type)), "{said}");
@@ -117,8 +140,8 @@ mod tests {
 
     #[track_caller]
     fn check_critic(prompt: &str, hash_now: &str, expected: &str) {
-        let said = may_call(&in_review(H1), Role::Critic, prompt, hash_now)
-            .map_or_else(|why| why.to_string(), |()| "may".to_owned());
+        let said = may_call(&mut in_review(H1), Role::Critic, prompt, hash_now)
+            .map_or_else(|why| why, |()| "may".to_owned());
         assert!(said.contains(expected), "{said}");
     }
 
@@ -140,8 +163,9 @@ mod tests {
         for now in [H2, ""] {
             check_critic(&format!(".omc/plans/a.md {H1} {H2}"), now, "call `ralplan-planner`");
         }
-        let never_ready = RalplanState { phase: PlanPhase::CriticReview, ..planning() };
-        let refused = may_call(&never_ready, Role::Critic, "", "");
-        assert!(matches!(refused, Err(PlanRefusal::ChangedSinceReady { .. })), "{refused:?}");
+        let mut never_ready = RalplanState { phase: PlanPhase::CriticReview, ..planning() };
+        let refused = may_call(&mut never_ready, Role::Critic, "", "").unwrap_err();
+        assert!(refused.contains("was not there when its planner reported it"), "{refused}");
+        assert_eq!(never_ready.phase, PlanPhase::PlannerPlanning);
     }
 }

@@ -4,7 +4,7 @@
 //! driver stops, the planning stays paused behind its guard until a user continues it.
 
 use super::pause::at_step;
-use super::{AgentInput, NextPlanStep, Role, next};
+use super::{AgentInput, NextPlanStep, Role, may_call, next};
 use crate::modes::build;
 use crate::state::{BuildRound, LoopState, PauseCause, PlanPhase};
 use crate::stop::{AllowReason, StopVerdict};
@@ -13,7 +13,7 @@ use jiff::Timestamp;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DueRound {
     /// Run a round of this agent.
-    Round(Role, AgentInput),
+    Round(AgentInput),
     /// Wait for the user's decision.
     Person,
     /// Do nothing: the planning is paused, for this reason.
@@ -22,8 +22,19 @@ pub enum DueRound {
     Over,
 }
 
-/// Decides the next step and takes it. `prefix` is `ralph:` if the agents come from a plugin.
-pub fn due(state: &mut LoopState, prefix: &str, document_gone: bool, now: Timestamp) -> DueRound {
+/// What a driver knows of the project when it asks for the next round.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DriverSeen<'a> {
+    /// `ralph:` if the agents come from a plugin.
+    pub prefix: &'a str,
+    /// True if the planning's document is gone.
+    pub document_gone: bool,
+    /// Digest of the plan's text as it is now; empty if there is none.
+    pub hash_now: &'a str,
+}
+
+/// Decides the next step and takes it.
+pub fn due(state: &mut LoopState, seen: DriverSeen<'_>, now: Timestamp) -> DueRound {
     if state.ending.is_some() {
         return DueRound::Over;
     }
@@ -31,13 +42,13 @@ pub fn due(state: &mut LoopState, prefix: &str, document_gone: bool, now: Timest
     // to retry.
     let wished = state.pause.as_ref().filter(|pause| !pause.cause.resumes_by_itself());
     match wished {
-        Some(pause) if !document_gone => {
+        Some(pause) if !seen.document_gone => {
             return DueRound::Rest(format!("paused ({})", pause.cause));
         }
         _ => state.resume(now),
     }
-    match at_step(state, document_gone, now) {
-        StopVerdict::GoOn | StopVerdict::LetGo(AllowReason::AwaitsPerson) => step(state, prefix),
+    match at_step(state, seen.document_gone, now) {
+        StopVerdict::GoOn | StopVerdict::LetGo(AllowReason::AwaitsPerson) => step(state, seen),
         StopVerdict::Ended(_) => DueRound::Over,
         StopVerdict::LetGo(_) => DueRound::Rest(
             state.pause.as_ref().map(|pause| pause.detail.clone()).unwrap_or_default(),
@@ -45,21 +56,28 @@ pub fn due(state: &mut LoopState, prefix: &str, document_gone: bool, now: Timest
     }
 }
 
-/// The next step if nothing prevents it.
-pub fn step(state: &LoopState, prefix: &str) -> DueRound {
-    let Some(plan) = state.ralplan() else { return DueRound::Over };
-    match next(plan, prefix) {
-        NextPlanStep::Call(call) => match Role::of(&call.subagent_type) {
-            Some(role) => DueRound::Round(role, call),
-            None => {
-                DueRound::Rest(format!("`{}` is not an agent of a planning", call.subagent_type))
+/// The next step if nothing prevents it. A plan that has changed since it was ready goes back to its
+/// planner instead of to the critic, and the second step is the planner's.
+fn step(state: &mut LoopState, seen: DriverSeen<'_>) -> DueRound {
+    let Some(plan) = state.ralplan_mut() else { return DueRound::Over };
+    let mut refused = String::new();
+    for _ in 0..2 {
+        let call = match next(plan, seen.prefix) {
+            NextPlanStep::Call(call) => call,
+            NextPlanStep::Ask { .. } => return DueRound::Person,
+            NextPlanStep::HandOver { .. } => return DueRound::Over,
+            NextPlanStep::Nothing if plan.phase == PlanPhase::Cancelled => return DueRound::Over,
+            NextPlanStep::Nothing => {
+                return DueRound::Rest(format!("no step follows `{}`", plan.phase));
             }
-        },
-        NextPlanStep::Ask { .. } => DueRound::Person,
-        NextPlanStep::HandOver { .. } => DueRound::Over,
-        NextPlanStep::Nothing if plan.phase == PlanPhase::Cancelled => DueRound::Over,
-        NextPlanStep::Nothing => DueRound::Rest(format!("no step follows `{}`", plan.phase)),
+        };
+        let Some(role) = Role::of(&call.subagent_type) else { continue };
+        match may_call(plan, role, &call.prompt, seen.hash_now) {
+            Ok(()) => return DueRound::Round(call),
+            Err(why) => refused = why,
+        }
     }
+    DueRound::Rest(refused)
 }
 
 pub fn bind(state: &mut LoopState, session_id: &str, number: u32) {
@@ -96,8 +114,10 @@ mod tests {
 
     #[track_caller]
     fn check(state: &mut LoopState, expected: &str) {
-        let said = match due(state, "", false, NOW) {
-            DueRound::Round(_, call) => call.subagent_type,
+        let hash_now = state.ralplan().unwrap().ready_hash.clone();
+        let seen = DriverSeen { hash_now: &hash_now, ..DriverSeen::default() };
+        let said = match due(state, seen, NOW) {
+            DueRound::Round(call) => call.subagent_type,
             DueRound::Rest(why) => format!("rest: {why}"),
             other => format!("{other:?}"),
         };
@@ -134,6 +154,14 @@ mod tests {
     }
 
     #[test]
+    fn a_text_changed_since_it_was_ready_is_the_planners_round() {
+        let mut state = state(in_review("1"));
+        let seen = DriverSeen { hash_now: "2", ..DriverSeen::default() };
+        let DueRound::Round(call) = due(&mut state, seen, NOW) else { panic!() };
+        assert_eq!(call.subagent_type, "ralplan-planner");
+    }
+
+    #[test]
     fn a_persons_pause_stands_and_an_api_errors_does_not() {
         for (cause, expected) in [
             (PauseCause::Person, "rest: paused (person)"),
@@ -153,7 +181,8 @@ mod tests {
             if paused {
                 gone.pause(PauseCause::Person, "", NOW);
             }
-            assert_eq!(due(&mut gone, "", true, NOW), DueRound::Over);
+            let seen = DriverSeen { document_gone: true, ..DriverSeen::default() };
+            assert_eq!(due(&mut gone, seen, NOW), DueRound::Over);
             assert_eq!(gone.ending.as_ref().unwrap().kind, EndingKind::Cancelled);
             check(&mut gone, "Over");
         }

@@ -3,12 +3,8 @@
 //! A refused event changes nothing except the record of which agent reported in which role: an
 //! agent that was a planner once stays one, even if its report came at the wrong moment.
 
-mod refusal;
-
-pub use refusal::PlanRefusal;
-
 use super::formats::{self, CriticFeedback};
-use super::{Role, is_plans_place, keep_to_tell, position};
+use super::{Role, is_plans_place, keep_to_tell, position, short};
 use crate::state::{DecisionKind, PlanDecision, PlanPhase, PlanVerdict, RalplanState};
 use crate::text::plural::{counted, noun};
 use crate::text::sanitize;
@@ -85,7 +81,8 @@ pub enum PlanOutcome {
     SentBack(Vec<String>),
     /// The report was sent back before. Its agent may end, and the report is ignored.
     Dropped(Vec<String>),
-    Refused(PlanRefusal),
+    /// Nothing happened, for this reason.
+    Refused(String),
 }
 
 /// Creates a planning for a task.
@@ -101,7 +98,10 @@ pub fn begin(task: &str, now: Timestamp) -> RalplanState {
 pub fn step(plan: &mut RalplanState, event: &PlanEvent<'_>) -> PlanOutcome {
     note_role(plan, event);
     if plan.phase.is_over() {
-        return PlanOutcome::Refused(PlanRefusal::Over { phase: plan.phase.clone() });
+        let phase = &plan.phase;
+        return PlanOutcome::Refused(format!(
+            "this planning is over (`{phase}`); type `/ralplan TASK` to start another"
+        ));
     }
     let taken = match event {
         PlanEvent::PlannerReported { agent, message, plan: seen } => {
@@ -131,15 +131,28 @@ fn note_role(plan: &mut RalplanState, event: &PlanEvent<'_>) {
     }
 }
 
-fn must_be(
-    plan: &RalplanState,
-    phase: &PlanPhase,
-    what: &'static str,
-    wanted: &'static str,
-) -> Result<(), PlanRefusal> {
-    match plan.phase == *phase {
+fn must_be(plan: &RalplanState, wanted: &PlanPhase, what: &str) -> Result<(), String> {
+    let phase = &plan.phase;
+    match phase == wanted {
         true => Ok(()),
-        false => Err(PlanRefusal::NotNow { what, wanted, phase: plan.phase.clone() }),
+        false => Err(format!(
+            "{what} is valid only in the phase `{wanted}`; this planning is in `{phase}`"
+        )),
+    }
+}
+
+fn must_be_named(agent: &str) -> Result<(), String> {
+    match agent {
+        "" => Err("a report is valid only from an agent that the client names".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// The digits of a text for the user; a text that is gone has none.
+pub(super) fn named(hash: &str) -> String {
+    match hash {
+        "" => "not there".to_owned(),
+        hash => format!("`{}`", short(hash)),
     }
 }
 
@@ -148,13 +161,14 @@ fn planner(
     agent: &str,
     message: &str,
     seen: Option<&PlanSeen>,
-) -> Result<PlanOutcome, PlanRefusal> {
-    must_be(plan, &PlanPhase::PlannerPlanning, "a planner's report", "planner_planning")?;
-    if agent.is_empty() {
-        return Err(PlanRefusal::NoAgent);
-    }
+) -> Result<PlanOutcome, String> {
+    must_be(plan, &PlanPhase::PlannerPlanning, "a planner's report")?;
+    must_be_named(agent)?;
     if plan.critics.iter().any(|critic| critic == agent) {
-        return Err(PlanRefusal::CriticAsPlanner { agent: agent.to_owned() });
+        let planner = Role::Planner.agent();
+        return Err(format!(
+            "agent `{agent}` judged this plan and cannot write it; call a new `{planner}`"
+        ));
     }
     let (questions, ready) = match (formats::questions(message), formats::plan_ready(message)) {
         (Ok(questions), None) if questions.is_empty() => {
@@ -222,20 +236,9 @@ fn failed_gates(plan: &RalplanState, seen: Option<&PlanSeen>) -> Vec<String> {
     failed
 }
 
-fn architect(
-    plan: &mut RalplanState,
-    agent: &str,
-    message: &str,
-) -> Result<PlanOutcome, PlanRefusal> {
-    must_be(
-        plan,
-        &PlanPhase::ArchitectConsultation,
-        "an architect's answer",
-        "architect_consultation",
-    )?;
-    if agent.is_empty() {
-        return Err(PlanRefusal::NoAgent);
-    }
+fn architect(plan: &mut RalplanState, agent: &str, message: &str) -> Result<PlanOutcome, String> {
+    must_be(plan, &PlanPhase::ArchitectConsultation, "an architect's answer")?;
+    must_be_named(agent)?;
     let answers = match formats::answers(message) {
         Ok(answers) if answers.len() < plan.questions.len() => {
             let (has, asked) = (answers.len(), plan.questions.len());
@@ -256,8 +259,8 @@ fn architect(
     Ok(go(plan, &[PlanPhase::PlannerPlanning]))
 }
 
-fn gap_finder(plan: &mut RalplanState, message: &str) -> Result<PlanOutcome, PlanRefusal> {
-    must_be(plan, &PlanPhase::PlannerPlanning, "the gap finder's report", "planner_planning")?;
+fn gap_finder(plan: &mut RalplanState, message: &str) -> Result<PlanOutcome, String> {
+    must_be(plan, &PlanPhase::PlannerPlanning, "the gap finder's report")?;
     if message.trim().is_empty() {
         return Ok(PlanOutcome::Dropped(vec![
             "The gap finder answered nothing; call it again.".to_owned(),
@@ -270,8 +273,8 @@ fn gap_finder(plan: &mut RalplanState, message: &str) -> Result<PlanOutcome, Pla
     Ok(PlanOutcome::Noted)
 }
 
-fn critic_called(plan: &mut RalplanState, hash: &str) -> Result<PlanOutcome, PlanRefusal> {
-    must_be(plan, &PlanPhase::CriticReview, "a call of the critic", "critic_review")?;
+fn critic_called(plan: &mut RalplanState, hash: &str) -> Result<PlanOutcome, String> {
+    must_be(plan, &PlanPhase::CriticReview, "a call of the critic")?;
     if hash.is_empty() || hash != plan.ready_hash {
         // It does not matter who changed the text: only a planner can report a text as ready, and
         // this text has not passed the gates.
@@ -293,32 +296,36 @@ fn critic(
     agent: &str,
     message: &str,
     hash_now: &str,
-) -> Result<PlanOutcome, PlanRefusal> {
-    must_be(plan, &PlanPhase::CriticReview, "a critic's verdict", "critic_review")?;
-    if agent.is_empty() {
-        return Err(PlanRefusal::NoAgent);
-    }
+) -> Result<PlanOutcome, String> {
+    must_be(plan, &PlanPhase::CriticReview, "a critic's verdict")?;
+    let critic = Role::Critic.agent();
+    must_be_named(agent)?;
     if plan.planners.iter().any(|planner| planner == agent) {
-        return Err(PlanRefusal::PlannerAsCritic { agent: agent.to_owned() });
+        return Err(format!(
+            "agent `{agent}` wrote this plan and cannot judge it; call a new `{critic}`"
+        ));
     }
     if plan.plan_hash.is_empty() {
-        return Err(PlanRefusal::NothingToJudge);
+        return Err(format!("this critic got no plan; call `{critic}` with the plan's path"));
     }
     if plan.plan_hash != hash_now {
-        return Err(PlanRefusal::AnotherText {
-            judged: plan.plan_hash.clone(),
-            now: hash_now.to_owned(),
-        });
+        return Err(format!(
+            "the plan was {} when the critic was called and is {} now; a verdict is valid only for \
+             the text it judged. Call `{critic}`: a planner reports the present plan again",
+            named(&plan.plan_hash),
+            named(hash_now)
+        ));
     }
     let said = match formats::feedback(message) {
         Ok(said) => said,
         Err(wrong) => return Ok(send_back(plan, agent, wrong)),
     };
     if !plan.plan_hash.starts_with(&said.judged) {
-        return Err(PlanRefusal::JudgedAnother {
-            named: said.judged,
-            judged: plan.plan_hash.clone(),
-        });
+        return Err(format!(
+            "the critic judged {} and the plan is {}; call a new `{critic}`",
+            named(&said.judged),
+            named(&plan.plan_hash)
+        ));
     }
     log(plan, format!("[RALPLAN] Critic verdict: {}", if said.okay { "OKAY" } else { "REJECT" }));
     plan.verdict = Some(PlanVerdict {
@@ -382,21 +389,18 @@ fn feedback_text(said: &CriticFeedback) -> String {
     text.trim_end().to_owned()
 }
 
-fn answered(plan: &mut RalplanState, decision: &PlanDecision) -> Result<PlanOutcome, PlanRefusal> {
-    must_be(
-        plan,
-        &PlanPhase::AwaitingUserApproval,
-        "the user's decision about the plan",
-        "awaiting_user_approval",
-    )?;
+fn answered(plan: &mut RalplanState, decision: &PlanDecision) -> Result<PlanOutcome, String> {
+    must_be(plan, &PlanPhase::AwaitingUserApproval, "the user's decision about the plan")?;
     let decided = match decision.kind {
         DecisionKind::Proceed
             if plan.plan_hash.is_empty() || decision.plan_hash != plan.plan_hash =>
         {
-            return Err(PlanRefusal::NotTheJudged {
-                judged: plan.plan_hash.clone(),
-                decided: decision.plan_hash.clone(),
-            });
+            return Err(format!(
+                "the plan that was judged is {}, and the file is {} now; Adjust plans and judges \
+                 it again, Discard ends it",
+                named(&plan.plan_hash),
+                named(&decision.plan_hash)
+            ));
         }
         DecisionKind::Proceed => {
             log(plan, "[RALPLAN] Proceed: approved by the person");
@@ -405,7 +409,7 @@ fn answered(plan: &mut RalplanState, decision: &PlanDecision) -> Result<PlanOutc
         DecisionKind::Adjust => adjust(plan, &decision.text),
         DecisionKind::Discard => cancel(plan, "the user discarded the plan"),
         DecisionKind::Other(ref word) => {
-            return Err(PlanRefusal::UnknownDecision { word: word.clone() });
+            return Err(format!("`{word}` is not a decision; write proceed, adjust or discard"));
         }
     };
     plan.decision = Some(decision.clone());

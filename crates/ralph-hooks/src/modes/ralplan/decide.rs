@@ -1,6 +1,6 @@
 //! The user's decision about a plan, from the question in the session or from the command line.
 
-use super::change;
+use super::{change, hash_now};
 use crate::begin::{self, PlannedFrom};
 use anyhow::{Context, Result, bail};
 use ralph_core::modes::ralplan::{self, PlanEvent, PlanOutcome, short, step};
@@ -120,12 +120,10 @@ pub fn decide(
         let why = "the document of the planning was removed, which cancels it; `ralph cancel` ends it here too";
         return Ok(Decided::Refused(why.to_owned()));
     }
-    let root = loaded.state.project_root.clone();
-    let path = loaded.state.ralplan().map(|plan| plan.plan_path.clone()).unwrap_or_default();
     let decision = PlanDecision {
         kind: said.kind,
         text: said.text,
-        plan_hash: plan_files::plan_hash(Path::new(&root), &path),
+        plan_hash: hash_now(&loaded.state),
         by: said.by,
         at: now,
     };
@@ -152,7 +150,7 @@ pub fn decide(
     };
     let state = Box::new(changed.state);
     Ok(match (changed.outcome, &state.ending) {
-        (Some(PlanOutcome::Refused(why)), _) => Decided::Refused(why.to_string()),
+        (Some(PlanOutcome::Refused(why)), _) => Decided::Refused(why),
         (None, _) => Decided::Refused("the planning is over".to_owned()),
         (_, None) => Decided::Adjusted(state),
         (_, Some(ending)) => {

@@ -103,6 +103,6 @@ fn told(outcome: &PlanOutcome, lines: &[String]) -> (&'static str, String) {
         PlanOutcome::Noted => ("report taken", said_or(lines, "noted")),
         PlanOutcome::SentBack(wrong) => ("report sent back", wrong.join("\n")),
         PlanOutcome::Dropped(wrong) => ("report dropped", wrong.join("\n")),
-        PlanOutcome::Refused(why) => ("report refused", why.to_string()),
+        PlanOutcome::Refused(why) => ("report refused", why.clone()),
     }
 }

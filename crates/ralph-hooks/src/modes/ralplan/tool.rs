@@ -1,7 +1,6 @@
 //! Before a tool runs in a planning session.
 
-use super::call::may_call;
-use super::{Who, change, tell_log};
+use super::{Who, change, hash_now, tell_log};
 use crate::active_loop::{self, Bound};
 use crate::cancel;
 use crate::hook_runner::HookCall;
@@ -130,18 +129,18 @@ fn called(call: &HookCall, bound: &Bound, role: Role) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     let prompt = call.input.tool_input.prompt.as_deref().unwrap_or_default();
-    let root = Path::new(&bound.state.project_root);
     let changed = change(&bound.file, |state| {
         state.note_event(call.via);
+        let hash_now = hash_now(state);
         let plan = state.ralplan_mut()?;
-        Some(may_call(plan, role, prompt, root))
+        Some(ralplan::may_call(plan, role, prompt, &hash_now))
     })?;
-    let Some((Some(refused), changed)) = changed.map(|mut one| (one.outcome.take(), one)) else {
+    let Some((Some(called), changed)) = changed.map(|mut one| (one.outcome.take(), one)) else {
         return Ok(Reply::silent());
     };
-    let (decision, why) = match &refused {
-        None => ("called", said_or(&changed.lines, role.agent())),
-        Some(why) => ("denied", why.clone()),
+    let (decision, why) = match &called {
+        Ok(()) => ("called", said_or(&changed.lines, role.agent())),
+        Err(why) => ("denied", why.clone()),
     };
     active_loop::note(
         &bound.file,
@@ -151,9 +150,9 @@ fn called(call: &HookCall, bound: &Bound, role: Role) -> Result<Reply> {
         &why,
         active_loop::tool(call),
     );
-    let reply = match refused {
-        None => Reply::allow(&format!("the next agent of this planning is `{}`", role.agent())),
-        Some(why) => Reply::deny(&format!("{why}\n{}", ralplan::told(&changed.state))),
+    let reply = match called {
+        Ok(()) => Reply::allow(&format!("the next agent of this planning is `{}`", role.agent())),
+        Err(why) => Reply::deny(&format!("{why}\n{}", ralplan::told(&changed.state))),
     };
     tell_log(&bound.file, &changed.state, reply)
 }
