@@ -118,7 +118,7 @@ fn not_its_question(call: &HookCall, plan: &RalplanState) -> Option<String> {
     let Ok(event) = serde_json::from_slice::<Value>(&call.raw) else {
         return Some("it cannot be read".to_owned());
     };
-    question::is_ours(plan, &event["tool_input"]).err().map(|why| why.to_string())
+    question::is_ours(plan, &event["tool_input"]).err()
 }
 
 /// Calls an agent of the planning: each in its turn, and the critic on the frozen text.
