@@ -4,6 +4,7 @@
 
 pub mod arguments;
 pub mod build;
+pub mod flow;
 pub mod loop_prompt;
 pub mod mode;
 pub mod orchestration;

@@ -2,11 +2,11 @@
 //!
 //! Code that depends on the mode asks its row here instead of matching on the mode.
 
-use super::orchestration::mode_rules::Orchestration;
+use super::orchestration::in_session::Orchestration;
 use super::parallel::{self, AgentCall, Grant};
 use super::plain::Plain;
-use super::ralplan::mode_rules::Ralplan;
-use super::refine::mode_rules::Refine;
+use super::ralplan::Ralplan;
+use super::refine::in_session::Refine;
 use super::{loop_prompt, start};
 use crate::state::{EndingKind, LoopState, Mode, ModeState};
 use crate::stop::AtStop;

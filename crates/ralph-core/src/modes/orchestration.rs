@@ -52,7 +52,6 @@ pub mod invocation;
 pub mod local_time;
 pub mod machine;
 pub mod metadata;
-pub(super) mod mode_rules;
 pub mod progress;
 pub mod record;
 pub mod recovery;

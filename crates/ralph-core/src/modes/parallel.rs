@@ -15,7 +15,7 @@ pub mod report;
 mod work;
 
 pub use grant::{AgentCall, Grant, grant, launched, lost};
-pub use next::{AgentInput, NextParallelStep, next};
+pub use next::{NextParallelStep, next};
 pub use plan::{Clash, WavePlan, plan};
 pub use prompt::{prompt, task_of};
 pub use work::{TaskSource, work};

@@ -9,15 +9,15 @@ pub mod driven;
 pub mod export;
 pub mod formats;
 pub mod gates;
-pub(super) mod mode_rules;
 mod next;
 mod pause;
 pub mod question;
 mod step;
 
 pub use call::may_call;
-pub use next::{AgentInput, NextPlanStep, next};
-pub use pause::{asked, is_told, prefix, take_up, told};
+pub use next::{NextPlanStep, next};
+pub(super) use pause::Ralplan;
+pub use pause::{asked, is_told, told};
 pub use step::{PlanEvent, PlanOutcome, PlanSeen, begin, step};
 
 use crate::state::{LoopState, RalplanState};

@@ -11,7 +11,6 @@ pub mod ideas;
 pub mod in_session;
 mod meanwhile;
 pub mod measure;
-pub(super) mod mode_rules;
 mod plateau;
 pub mod prompt;
 pub mod say;

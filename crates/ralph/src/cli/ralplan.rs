@@ -13,6 +13,7 @@ use anyhow::{Context, Result};
 use ralph_core::modes::arguments::LoopRequest;
 use ralph_core::modes::ralplan as rules;
 use ralph_core::modes::ralplan::{self, NextPlanStep, Role, position, short};
+use ralph_core::modes::{flow, mode};
 use ralph_core::protocol::permission::Need;
 use ralph_core::state::{DecisionKind, LoopState, Mode, RalplanState};
 use ralph_core::views::messages;
@@ -234,7 +235,7 @@ fn take_up(here: &Here, found: &FoundLoop, args: &RunArgs) -> Result<LoopState> 
     }
     let now = clock::now();
     let taken = found.file.update(|state| {
-        rules::take_up(state, now);
+        mode::of(&state.mode).resume(state, now);
         args.client.bind(here, state);
         state.clone()
     });
@@ -268,7 +269,7 @@ fn prefix(root: &Path) -> &'static str {
 
 pub(super) fn next(here: &Here, which: &LoopArgs, json: bool) -> Result<Exit> {
     let state = live(here, which)?.state;
-    let prefix = ralplan::prefix(&state);
+    let prefix = flow::prefix(&state);
     let plan = state.ralplan().cloned().unwrap_or_default();
     let next = ralplan::next(&plan, prefix);
     match json {
@@ -288,7 +289,7 @@ pub(super) fn status(here: &Here, which: &LoopArgs, json: bool) -> Result<Exit> 
     let state = live(here, which)?.state;
     let plan = &state.ralplan().cloned().unwrap_or_default();
     let now = plan_files::plan_hash(Path::new(&state.project_root), &plan.plan_path);
-    let next = ralplan::next(plan, ralplan::prefix(&state));
+    let next = ralplan::next(plan, flow::prefix(&state));
     if json {
         let document = json!({
             "schema_version": 1, "loop_id": state.loop_id, "session_id": state.session_id,

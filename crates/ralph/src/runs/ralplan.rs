@@ -13,8 +13,9 @@ use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunE
 use crate::runs::options::ClientOptions;
 use crate::runs::parallel::held_by_client;
 use anyhow::Result;
+use ralph_core::modes::flow::AgentInput;
 use ralph_core::modes::ralplan::driven::{self, DueRound};
-use ralph_core::modes::ralplan::{self as planning, AgentInput, Role, position, short};
+use ralph_core::modes::ralplan::{self as planning, Role, position, short};
 use ralph_core::state::{DecidedBy, DecisionKind, LoopState, PauseCause, PlanPhase, RalplanState};
 use ralph_core::text::truncate::bounded;
 use ralph_core::views::notice::NoticeEvent;

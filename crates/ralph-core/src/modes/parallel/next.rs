@@ -4,7 +4,8 @@
 //! start what can be started, then merge what is done, then wait.
 
 use super::{WORKER, prompt, startable, taken};
-use crate::state::{LoopState, Registration, Task, TaskSummary, Worker};
+use crate::modes::flow::{self, AgentInput};
+use crate::state::{LoopState, Task, TaskSummary, Worker};
 use crate::tasks::graph::{self, Graph};
 use crate::text::plural::noun;
 use crate::text::truncate::bounded;
@@ -35,16 +36,6 @@ pub enum NextParallelStep {
         /// The tasks that block the others, with their results.
         why: Vec<String>,
     },
-}
-
-/// The input of one call of the Agent tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct AgentInput {
-    pub description: String,
-    pub subagent_type: String,
-    pub prompt: String,
-    /// Always true: the session wakes when the worker ends.
-    pub run_in_background: bool,
 }
 
 pub fn next(state: &LoopState, now: Timestamp) -> NextParallelStep {
@@ -94,7 +85,7 @@ pub(super) fn chosen(state: &LoopState, room: usize, now: Timestamp) -> Vec<&Tas
 }
 
 fn call(state: &LoopState, task: &Task) -> AgentInput {
-    let prefix = if state.via == Some(Registration::Plugin) { "ralph:" } else { "" };
+    let prefix = flow::prefix(state);
     AgentInput {
         description: bounded(&format!("{} {}", task.id, task.name), 60),
         subagent_type: format!("{prefix}{WORKER}"),
@@ -216,7 +207,7 @@ mod tests {
     #[test]
     fn a_call_is_for_the_agent_as_it_is_registered() {
         let mut state = loop_of(&[("T-1", &[], &[])]);
-        state.via = Some(Registration::Plugin);
+        state.via = Some(crate::state::Registration::Plugin);
         let NextParallelStep::Start { calls } = next(&state, NOW) else { panic!() };
         assert_eq!(calls[0].subagent_type, "ralph:ralph-worker");
         assert!(calls[0].prompt.starts_with("Ralph task T-1\n"));

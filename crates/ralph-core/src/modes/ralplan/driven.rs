@@ -4,8 +4,9 @@
 //! driver stops, the planning stays paused behind its guard until a user continues it.
 
 use super::pause::at_step;
-use super::{AgentInput, NextPlanStep, Role, may_call, next};
+use super::{NextPlanStep, Role, may_call, next};
 use crate::modes::build;
+use crate::modes::flow::AgentInput;
 use crate::state::{BuildRound, LoopState, PauseCause, PlanPhase};
 use crate::stop::{AllowReason, StopVerdict};
 use jiff::Timestamp;
@@ -97,8 +98,9 @@ pub fn leave(state: &mut LoopState, cause: PauseCause, why: &str, now: Timestamp
 #[cfg(test)]
 mod tests {
     use super::super::step::tests::{awaiting, in_review, planning};
-    use super::super::{begin, take_up};
+    use super::super::{Ralplan, begin};
     use super::*;
+    use crate::modes::mode::ModeRules;
     use crate::state::{EndingKind, Phase, RalplanState};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -149,7 +151,7 @@ mod tests {
         check(&mut state, "rest: the planning made no progress at 3 stops in a row");
         assert_eq!(state.phase, Phase::Paused);
         check(&mut state, "rest: paused (blocked_on_human)");
-        take_up(&mut state, NOW);
+        Ralplan.resume(&mut state, NOW);
         check(&mut state, "ralplan-planner");
     }
 

@@ -4,6 +4,7 @@
 //! as given, and the answers as written.
 
 use super::{Role, question, short};
+use crate::modes::flow::{self, AgentInput};
 use crate::state::{PlanPhase, RalplanState};
 use crate::text::truncate::bounded;
 use serde::Serialize;
@@ -24,16 +25,6 @@ pub enum NextPlanStep {
     },
     /// Do nothing: the planning was cancelled.
     Nothing,
-}
-
-/// The input of one call of the Agent tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct AgentInput {
-    pub description: String,
-    pub subagent_type: String,
-    pub prompt: String,
-    /// Always false, because the agent's report decides the next step.
-    pub run_in_background: bool,
 }
 
 /// UTF-16 units for the material that an agent receives, so that the prompt fits into a reason.
@@ -155,12 +146,9 @@ fn within(text: &str, room: usize) -> String {
 impl fmt::Display for NextPlanStep {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NextPlanStep::Call(call) => write!(
-                to,
-                "Next: call the Agent tool with subagent_type `{}`, run_in_background false and this prompt, \
-                 word for word:\n{}",
-                call.subagent_type, call.prompt
-            ),
+            NextPlanStep::Call(call) => {
+                to.write_str(&flow::call_in_words(&call.subagent_type, &call.prompt))
+            }
             NextPlanStep::Ask { question, plan_path } => {
                 writeln!(
                     to,

@@ -5,34 +5,150 @@
 //! again is not a decision. No limit and no stall ends a planning, because its end would allow
 //! changes that the user did not approve. The planning pauses instead, and its guard stays active.
 
-use super::{NextPlanStep, next, position, short};
+use super::{MIRROR, NextPlanStep, next, position, short};
+use crate::modes::flow;
+use crate::modes::mode::ModeRules;
 use crate::protocol::reply::REASON_LIMIT;
-use crate::state::{DrivenTurn, EndingKind, LoopState, PlanPhase, RalplanState, Registration};
+use crate::state::{DrivenTurn, EndingKind, LoopState, PlanPhase, RalplanState};
 use crate::stop::progress::stops;
-use crate::stop::{AllowReason, StopInputs, StopVerdict, used_up, wait_for_person};
+use crate::stop::{
+    AllowReason, AtStop, NextStep, StopInputs, StopVerdict, TaskProgress, used_up, wait_for_person,
+};
 use crate::text::hex::hex;
 use crate::text::plural::noun;
 use crate::text::truncate::bounded;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
-/// The rule at a stop, unless the user's wish or a background agent already lets the turn end.
-pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
-    let verdict = at_step(state, seen.document_gone, seen.now);
-    match &verdict {
-        StopVerdict::GoOn => state.turn = Some(DrivenTurn::new(seen.prompt_id.clone(), seen.now)),
-        StopVerdict::LetGo(AllowReason::AwaitsPerson) => state.turn = None,
-        _ => {}
+/// The row of consensus planning.
+pub(crate) struct Ralplan;
+
+impl AtStop for Ralplan {
+    fn has_criteria(&self) -> bool {
+        false
     }
-    verdict
+
+    fn at_stop(
+        &self,
+        state: &mut LoopState,
+        _work: &TaskProgress,
+        seen: &StopInputs,
+    ) -> StopVerdict {
+        let verdict = at_step(state, seen.document_gone, seen.now);
+        match &verdict {
+            StopVerdict::GoOn => {
+                state.turn = Some(DrivenTurn::new(seen.prompt_id.clone(), seen.now));
+            }
+            StopVerdict::LetGo(AllowReason::AwaitsPerson) => state.turn = None,
+            _ => {}
+        }
+        verdict
+    }
+
+    fn next_step(&self, state: &LoopState, _seen: &StopInputs) -> NextStep {
+        NextStep::new(&self.position(state), "", &next_in_the_line(state), told(state))
+    }
 }
 
+impl ModeRules for Ralplan {
+    fn noun(&self) -> &'static str {
+        "planning"
+    }
+
+    fn commands(&self) -> &'static [&'static str] {
+        &["ralplan"]
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["rp", "planloop"]
+    }
+
+    fn position(&self, state: &LoopState) -> String {
+        state.ralplan().map(position).unwrap_or_default()
+    }
+
+    fn started_line(&self, state: &LoopState) -> String {
+        format!("Ralph planning {} started", state.loop_id)
+    }
+
+    fn continues_line(&self, state: &LoopState) -> String {
+        format!("Ralph planning {} continues at {}", state.loop_id, self.position(state))
+    }
+
+    fn loop_prompt(
+        &self,
+        heading: &str,
+        state: &LoopState,
+        steers: &[String],
+        _now: Timestamp,
+    ) -> String {
+        let Some(plan) = state.ralplan() else { return heading.to_owned() };
+        let mut text = format!("{heading}\nTask: {}\n", bounded(&plan.task, 420));
+        let _ = write!(text, "Phase: {}, plan {}.", plan.phase, position(plan));
+        match (plan.plan_path.as_str(), short(&plan.plan_hash)) {
+            ("", _) => {}
+            (path, "") => _ = write!(text, " Plan: `{path}`."),
+            (path, hash) => _ = write!(text, " Plan: `{path}` ({hash})."),
+        }
+        flow::loop_prompt(text + RULES, steers, &told(state))
+    }
+
+    fn announcement(&self, state: &LoopState) -> String {
+        let rejections = state.ralplan().map_or(0, |plan| plan.max_iterations);
+        format!(
+            "planning {} started: a planner, an architect and a critic, at most {} {}, {} {}. Until \
+             you agree to the plan, only plans below `.omc/plans/` change. Esc pauses it, \
+             /ralph-cancel ends it.",
+            state.loop_id,
+            rejections,
+            noun(rejections, "rejection", "rejections"),
+            state.limits.max_minutes,
+            noun(state.limits.max_minutes, "minute", "minutes")
+        )
+    }
+
+    fn document(&self, state: &LoopState) -> Option<PathBuf> {
+        Some(Path::new(&state.project_root).join(MIRROR))
+    }
+
+    fn resume_command(&self, _state: &LoopState) -> &'static str {
+        "/ralplan"
+    }
+
+    fn driver(&self) -> Option<&'static str> {
+        Some("ralph ralplan run")
+    }
+
+    fn resume(&self, state: &mut LoopState, now: Timestamp) {
+        state.resume_anew(now);
+        if let Some(plan) = state.ralplan_mut() {
+            (plan.told_at, plan.still) = (String::new(), 0);
+        }
+    }
+
+    fn next_hint(&self, state: &LoopState) -> Option<String> {
+        let hint = match state.is_running() {
+            true => "`ralph ralplan status` shows all of it",
+            false => "/ralplan in its session or `ralph ralplan run` in a terminal continues it",
+        };
+        Some(hint.to_owned())
+    }
+
+    fn blocks_start(&self, state: &LoopState, _has_task: bool) -> Option<String> {
+        Some(format!(
+            "a planning is live in this session ({}): type /ralplan to continue it, or \
+             /ralph-cancel to end it",
+            state.ralplan().map_or("", |plan| plan.phase.as_str())
+        ))
+    }
+}
 /// Decides whether to take the next step: at a stop of the planning session, and before each round
 /// of a driver.
 pub(super) fn at_step(state: &mut LoopState, document_gone: bool, now: Timestamp) -> StopVerdict {
     if document_gone {
-        let detail = format!("a person removed `{}`", super::MIRROR);
+        let detail = format!("a person removed `{MIRROR}`");
         state.end(EndingKind::Cancelled, detail, now);
         return StopVerdict::Ended(EndingKind::Cancelled);
     }
@@ -55,14 +171,6 @@ pub(super) fn at_step(state: &mut LoopState, document_gone: bool, now: Timestamp
     }
     state.iteration += 1;
     StopVerdict::GoOn
-}
-
-/// Continues a planning for the user. Limits count from zero again.
-pub fn take_up(state: &mut LoopState, now: Timestamp) {
-    state.resume_anew(now);
-    if let Some(plan) = state.ralplan_mut() {
-        (plan.told_at, plan.still) = (String::new(), 0);
-    }
 }
 
 /// Notes that the user is being asked, so that the next stop waits whatever the answer is. A user
@@ -99,21 +207,16 @@ fn standing(plan: &RalplanState) -> String {
     hex(&digest.finalize()[..8])
 }
 
-/// The prefix of agent names in this session.
-pub fn prefix(state: &LoopState) -> &'static str {
-    if state.via == Some(Registration::Plugin) { "ralph:" } else { "" }
-}
-
 /// The next step, as given at a stop.
 pub fn told(state: &LoopState) -> String {
     let Some(plan) = state.ralplan() else { return String::new() };
-    bounded(&next(plan, prefix(state)).to_string(), REASON_LIMIT)
+    bounded(&next(plan, flow::prefix(state)).to_string(), REASON_LIMIT)
 }
 
 /// The next step without the prompts: `ralph ralplan next` prints these word for word.
-pub(super) fn next_in_the_line(state: &LoopState) -> String {
+fn next_in_the_line(state: &LoopState) -> String {
     let Some(plan) = state.ralplan() else { return String::new() };
-    match next(plan, prefix(state)) {
+    match next(plan, flow::prefix(state)) {
         NextPlanStep::Call(call) => {
             format!("call the agent `{}` as `ralph ralplan next` prints it", call.subagent_type)
         }
@@ -124,51 +227,6 @@ pub(super) fn next_in_the_line(state: &LoopState) -> String {
             "report how the planning ended, and end your turn".to_owned()
         }
     }
-}
-
-/// The line by which the skill recognizes that a planning was started for it.
-pub(super) fn started_line(state: &LoopState) -> String {
-    format!("Ralph planning {} started", state.loop_id)
-}
-
-/// The message to the user when a planning starts.
-pub(super) fn announcement(state: &LoopState) -> String {
-    let rejections = state.ralplan().map_or(0, |plan| plan.max_iterations);
-    format!(
-        "planning {} started: a planner, an architect and a critic, at most {} {}, {} {}. Until \
-         you agree to the plan, only plans below `.omc/plans/` change. Esc pauses it, \
-         /ralph-cancel ends it.",
-        state.loop_id,
-        rejections,
-        noun(rejections, "rejection", "rejections"),
-        state.limits.max_minutes,
-        noun(state.limits.max_minutes, "minute", "minutes")
-    )
-}
-
-/// The line by which the skill recognizes that its planning continues.
-pub(super) fn continues_line(state: &LoopState) -> String {
-    let at = state.ralplan().map(position).unwrap_or_default();
-    format!("Ralph planning {} continues at {at}", state.loop_id)
-}
-
-/// Everything that a session without context needs: position, rules and next step. `steers` holds
-/// the user's messages since the start, newest first.
-pub(super) fn loop_prompt(heading: &str, state: &LoopState, steers: &[String]) -> String {
-    let Some(plan) = state.ralplan() else { return heading.to_owned() };
-    let mut text = format!("{heading}\nTask: {}\n", bounded(&plan.task, 420));
-    let _ = write!(text, "Phase: {}, plan {}.", plan.phase, position(plan));
-    match (plan.plan_path.as_str(), short(&plan.plan_hash)) {
-        ("", _) => {}
-        (path, "") => _ = write!(text, " Plan: `{path}`."),
-        (path, hash) => _ = write!(text, " Plan: `{path}` ({hash})."),
-    }
-    text.push_str(RULES);
-    for steer in steers {
-        let _ = write!(text, "\nThe user said: STEER: {}", bounded(steer, 160));
-    }
-    let _ = write!(text, "\n{}", told(state));
-    text
 }
 
 const RULES: &str = "\nRules: only `ralplan-planner` writes, and only below `.omc/plans/`. You \
@@ -215,7 +273,7 @@ mod tests {
         let mut state = state(planning());
         let says = check(&mut state, &seen(), "go on");
         assert!(says.starts_with("Next: call the Agent tool with subagent_type `ralplan-planner`"));
-        state.via = Some(Registration::Plugin);
+        state.via = Some(crate::state::Registration::Plugin);
         assert!(told(&state).contains("`ralph:ralplan-planner`"));
     }
 
@@ -254,7 +312,7 @@ mod tests {
         assert_eq!(state.phase, Phase::Paused);
         let pause = state.pause.clone().unwrap();
         assert_eq!(pause.cause, PauseCause::BlockedOnHuman);
-        take_up(&mut state, Timestamp::UNIX_EPOCH);
+        Ralplan.resume(&mut state, Timestamp::UNIX_EPOCH);
         check(&mut state, &seen(), "go on");
     }
 
@@ -277,7 +335,7 @@ mod tests {
         reject_once(state.ralplan_mut().unwrap(), "c");
         check(&mut state, &seen(), "let go: a person must do something first");
         assert!(state.pause.as_ref().unwrap().detail.contains("went on 1 time,"));
-        take_up(&mut state, Timestamp::UNIX_EPOCH);
+        Ralplan.resume(&mut state, Timestamp::UNIX_EPOCH);
         check(&mut state, &seen(), "go on");
     }
 
@@ -294,7 +352,8 @@ mod tests {
     #[test]
     fn the_contract_names_where_it_stands_and_what_comes_next() {
         let state = LoopState { loop_id: "l".into(), ..state(awaiting()) };
-        let text = loop_prompt(&continues_line(&state), &state, &["faster".to_owned()]);
+        let (heading, now) = (Ralplan.continues_line(&state), Timestamp::UNIX_EPOCH);
+        let text = Ralplan.loop_prompt(&heading, &state, &["faster".to_owned()], now);
         for words in [
             "Ralph planning l continues at 1/5\nTask: log in\n",
             "Phase: awaiting_user_approval, plan 1/5. Plan: `.omc/plans/a.md` (111111111111).",

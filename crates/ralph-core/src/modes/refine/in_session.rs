@@ -4,42 +4,147 @@
 //! where the Agent tool is called, so a wrong count by the model cannot exceed it.
 
 use super::MOST_IN_FOREGROUND;
-use crate::modes::parallel::Grant;
+use crate::modes::flow;
+use crate::modes::mode::ModeRules;
+use crate::modes::parallel::{AgentCall, Grant};
+use crate::modes::plain::Plain;
 use crate::state::{DrivenTurn, EndingKind, LoopError, LoopState, RefineState, Signal};
 use crate::stop::progress::stops;
-use crate::stop::{StopInputs, StopVerdict, used_up, wait_for_person};
+use crate::stop::{
+    AtStop, NextStep, StopInputs, StopVerdict, TaskProgress, used_up, wait_for_person,
+};
 use crate::text::plural::noun;
 use crate::text::truncate::bounded;
-use std::fmt::Write;
+use jiff::Timestamp;
 
 /// Longest text that repeats the next step, in UTF-16 units.
 const LIMIT: usize = 1_500;
 
-/// Decides whether this agent may be called, and counts the call if it may.
-pub fn grant(state: &mut LoopState, call: &str, from_agent: bool) -> Grant {
-    let Some(refining) = state.refining_mut() else {
-        return Grant::Refused("This loop is no longer a refinement.".to_owned());
-    };
-    if refining.calls.iter().any(|known| known == call) {
-        return Grant::Again;
+/// The row of a refinement in a session.
+pub(crate) struct Refine;
+
+impl AtStop for Refine {
+    fn has_criteria(&self) -> bool {
+        false
     }
-    if from_agent {
-        return Grant::Refused(
-            "The agent of a round calls no other agents. Do the work yourself.".to_owned(),
+
+    fn at_stop(
+        &self,
+        state: &mut LoopState,
+        _work: &TaskProgress,
+        seen: &StopInputs,
+    ) -> StopVerdict {
+        if let Some(blocked) = state.blocked.take_if(|_| !seen.steer_waits) {
+            return wait_for_person(state, blocked.what, seen.now);
+        }
+        let (done, limit) = (state.iteration, state.stall_limit);
+        let over = match (used_up(state, seen.now), state.refining_mut()) {
+            (Some((kind, detail)), _) => Some((kind, detail, None)),
+            (None, Some(refining)) => stands_still(refining, done, limit, seen.steer_waits),
+            (None, None) => None,
+        };
+        if let Some((kind, detail, cause)) = over {
+            state.errors.push(LoopError { at: seen.now, message: format!("{kind}: {detail}") });
+            state.end(kind.clone(), detail, seen.now);
+            if let Some(ending) = &mut state.ending {
+                ending.cause = cause;
+            }
+            return StopVerdict::Ended(kind);
+        }
+        state.turn = Some(DrivenTurn::new(seen.prompt_id.clone(), seen.now));
+        StopVerdict::GoOn
+    }
+
+    fn next_step(&self, state: &LoopState, _seen: &StopInputs) -> NextStep {
+        let next = next_in_the_line(state);
+        NextStep::new(&state.position(), "", &next, told(state))
+    }
+}
+
+impl ModeRules for Refine {
+    fn noun(&self) -> &'static str {
+        "refinement"
+    }
+
+    fn loop_prompt(
+        &self,
+        heading: &str,
+        state: &LoopState,
+        steers: &[String],
+        _now: Timestamp,
+    ) -> String {
+        let text = format!(
+            "{heading}\nRules: agents refine, Ralph measures and names the next step; you change \
+             nothing yourself. Call one agent for each round, in the foreground, and ask no questions \
+             before the end."
         );
+        flow::loop_prompt(text, steers, &told(state))
     }
-    if is_full(refining) {
-        return Grant::Refused(full(refining));
+
+    fn next_hint(&self, state: &LoopState) -> Option<String> {
+        match state.refining() {
+            Some(refining) if state.is_running() => {
+                Some(format!("`ralph refine status --id {}` shows its rounds", refining.word))
+            }
+            _ => Plain.next_hint(state),
+        }
     }
-    if refining.open == 0 {
-        return Grant::Refused(format!(
-            "A refinement calls an agent only for an open round, and no round is open: open the \
-             next with `ralph refine begin --id {}`.",
-            refining.word
-        ));
+
+    fn after_end(&self, state: &LoopState, kind: &EndingKind) -> Option<String> {
+        let word = &state.refining()?.word;
+        Some(match kind {
+            EndingKind::Plateau => {
+                format!("`ralph refine history --id {word}` shows its rounds.")
+            }
+            EndingKind::MaxIterations => format!(
+                "`ralph refine loop --id {word} --max-iterations 10` continues it in a \
+                 terminal."
+            ),
+            _ => {
+                format!("`ralph refine loop --id {word}` continues it in a terminal.")
+            }
+        })
     }
-    refining.calls.push(call.to_owned());
-    Grant::Granted
+
+    fn blocks_start(&self, state: &LoopState, has_task: bool) -> Option<String> {
+        has_task.then(|| {
+            format!(
+                "a refinement is live in this session at {}: type /ralph to continue it, or \
+                 /ralph-cancel to end it",
+                state.position()
+            )
+        })
+    }
+
+    fn grant(&self, state: &mut LoopState, asked: &AgentCall<'_>, _now: Timestamp) -> Grant {
+        let Some(refining) = state.refining_mut() else {
+            return Grant::Refused("This loop is no longer a refinement.".to_owned());
+        };
+        if refining.calls.iter().any(|known| known == asked.call) {
+            return Grant::Again;
+        }
+        if asked.from_worker {
+            return Grant::Refused(
+                "The agent of a round calls no other agents. Do the work yourself.".to_owned(),
+            );
+        }
+        if is_full(refining) {
+            return Grant::Refused(full(refining));
+        }
+        if refining.open == 0 {
+            return Grant::Refused(format!(
+                "A refinement calls an agent only for an open round, and no round is open: open the \
+                 next with `ralph refine begin --id {}`.",
+                refining.word
+            ));
+        }
+        refining.calls.push(asked.call.to_owned());
+        Grant::Granted
+    }
+
+    fn has_tasks(&self) -> bool {
+        false
+    }
 }
 
 /// True once the session has called as many agents as it has room for.
@@ -72,30 +177,6 @@ pub fn full(refining: &RefineState) -> String {
          continue in a terminal: `ralph refine loop --id {} --max-iterations 10`.",
         refining.word
     )
-}
-
-/// Whether the turn may end. A refinement continues until its own end, like any loop; the work tree
-/// and the criteria play no part in it.
-pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
-    if let Some(blocked) = state.blocked.take_if(|_| !seen.steer_waits) {
-        return wait_for_person(state, blocked.what, seen.now);
-    }
-    let (done, limit) = (state.iteration, state.stall_limit);
-    let over = match (used_up(state, seen.now), state.refining_mut()) {
-        (Some((kind, detail)), _) => Some((kind, detail, None)),
-        (None, Some(refining)) => stands_still(refining, done, limit, seen.steer_waits),
-        (None, None) => None,
-    };
-    if let Some((kind, detail, cause)) = over {
-        state.errors.push(LoopError { at: seen.now, message: format!("{kind}: {detail}") });
-        state.end(kind.clone(), detail, seen.now);
-        if let Some(ending) = &mut state.ending {
-            ending.cause = cause;
-        }
-        return StopVerdict::Ended(kind);
-    }
-    state.turn = Some(DrivenTurn::new(seen.prompt_id.clone(), seen.now));
-    StopVerdict::GoOn
 }
 
 /// Ends a refinement that has not moved for `limit` stops: no round done and no agent called.
@@ -138,7 +219,7 @@ pub fn told(state: &LoopState) -> String {
 }
 
 /// The next step in a few words.
-pub(super) fn next_in_the_line(state: &LoopState) -> String {
+fn next_in_the_line(state: &LoopState) -> String {
     let Some(refining) = state.refining() else { return String::new() };
     let RefineState { word, open, .. } = refining;
     match open {
@@ -151,21 +232,6 @@ pub(super) fn next_in_the_line(state: &LoopState) -> String {
         }
         round => format!("finish round {round} with `ralph refine end --id {word}`"),
     }
-}
-
-/// Everything that a session without context needs. `steers` holds the user's messages since the
-/// start, newest first.
-pub fn loop_prompt(heading: &str, state: &LoopState, steers: &[String]) -> String {
-    let mut text = format!(
-        "{heading}\nRules: agents refine, Ralph measures and names the next step; you change \
-         nothing yourself. Call one agent for each round, in the foreground, and ask no questions \
-         before the end."
-    );
-    for steer in steers {
-        let _ = write!(text, "\nThe user said: STEER: {}", bounded(steer, 160));
-    }
-    let _ = write!(text, "\n{}", told(state));
-    text
 }
 
 #[cfg(test)]
@@ -193,6 +259,15 @@ mod tests {
         }
     }
 
+    fn granted(state: &mut LoopState, call: &str, from_worker: bool) -> Grant {
+        let asked = AgentCall { call, kind: "", prompt: "", about: "", from_worker, client: None };
+        Refine.grant(state, &asked, Timestamp::UNIX_EPOCH)
+    }
+
+    fn stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
+        Refine.at_stop(state, &TaskProgress::default(), seen)
+    }
+
     fn seen() -> StopInputs {
         StopInputs {
             prompt_id: "p".to_owned(),
@@ -204,7 +279,7 @@ mod tests {
     #[track_caller]
     fn refuses(state: &mut LoopState, call: &str, from_agent: bool, words: &str) {
         let before = state.clone();
-        let Grant::Refused(why) = grant(state, call, from_agent) else {
+        let Grant::Refused(why) = granted(state, call, from_agent) else {
             panic!("{call} is let through")
         };
         assert!(why.contains(words), "{why}");
@@ -215,8 +290,8 @@ mod tests {
     fn five_agents_are_called_and_the_sixth_is_refused_with_what_a_person_can_do() {
         let mut state = state(1, 0, 0);
         for call in ["a", "b", "c", "d", "e"] {
-            assert_eq!(grant(&mut state, call, false), Grant::Granted);
-            assert_eq!(grant(&mut state, call, false), Grant::Again, "one call counts once");
+            assert_eq!(granted(&mut state, call, false), Grant::Granted);
+            assert_eq!(granted(&mut state, call, false), Grant::Again, "one call counts once");
         }
         refuses(&mut state, "f", false, "has room for 5 rounds");
         refuses(&mut state, "f", false, "ralph refine end --id 'a b'");
@@ -229,7 +304,7 @@ mod tests {
         later.refining_mut().unwrap().earlier = 3;
         assert_eq!(made(&later), 3);
         for (call, now) in [("a", 4), ("b", 5)] {
-            assert_eq!(grant(&mut later, call, false), Grant::Granted);
+            assert_eq!(granted(&mut later, call, false), Grant::Granted);
             assert_eq!(made(&later), now);
         }
         refuses(&mut later, "c", false, "has room for 5 rounds");
@@ -251,7 +326,7 @@ mod tests {
     #[test]
     fn a_turn_goes_on_and_its_words_say_what_comes_next() {
         let mut between = state(0, 2, 2);
-        assert_eq!(at_stop(&mut between, &seen()), StopVerdict::GoOn, "no token ends it");
+        assert_eq!(stop(&mut between, &seen()), StopVerdict::GoOn, "no token ends it");
         assert_eq!(between.turn.as_ref().unwrap().prompt_id, "p");
         assert_eq!(between.iteration, 2, "a stop is no round");
         let says = told(&between);
@@ -261,7 +336,7 @@ mod tests {
         assert!(says.contains("Round 3 is open") && says.contains("refine end"), "{says}");
         assert!(told(&state(0, 3, 5)).contains("has room for 5 rounds"));
         let whole =
-            loop_prompt("Ralph loop L continues at 2/5", &between, &["be brief".to_owned()]);
+            Refine.loop_prompt("Ralph loop L", &between, &["be brief".to_owned()], seen().now);
         assert!(whole.starts_with("Ralph loop L") && whole.contains("STEER: be brief"), "{whole}");
         assert!(whole.ends_with(&told(&between)), "{whole}");
     }
@@ -270,30 +345,30 @@ mod tests {
     fn one_that_stands_still_ends_and_one_that_moves_does_not() {
         let mut state = state(1, 0, 0);
         for call in ["a", "b", "c"] {
-            assert_eq!(at_stop(&mut state, &seen()), StopVerdict::GoOn);
-            assert_eq!(grant(&mut state, call, false), Grant::Granted);
+            assert_eq!(stop(&mut state, &seen()), StopVerdict::GoOn);
+            assert_eq!(granted(&mut state, call, false), Grant::Granted);
         }
         let mut still = state.clone();
         for _ in 0..3 {
-            assert_eq!(at_stop(&mut still, &seen()), StopVerdict::GoOn);
+            assert_eq!(stop(&mut still, &seen()), StopVerdict::GoOn);
         }
         // A message from the user may be what the session lacked.
         let heard = StopInputs { steer_waits: true, ..seen() };
-        assert_eq!(at_stop(&mut still.clone(), &heard), StopVerdict::GoOn);
-        assert_eq!(at_stop(&mut still, &seen()), StopVerdict::Ended(EndingKind::Stalled));
+        assert_eq!(stop(&mut still.clone(), &heard), StopVerdict::GoOn);
+        assert_eq!(stop(&mut still, &seen()), StopVerdict::Ended(EndingKind::Stalled));
         assert_eq!(still.ending.unwrap().detail, "no round ran at 3 stops in a row");
     }
 
     #[test]
     fn bounds_end_it_and_what_only_a_person_can_do_pauses_it() {
         let mut full = state(0, 5, 5);
-        assert_eq!(at_stop(&mut full, &seen()), StopVerdict::Ended(EndingKind::MaxIterations));
+        assert_eq!(stop(&mut full, &seen()), StopVerdict::Ended(EndingKind::MaxIterations));
         let mut old = state(0, 1, 1);
         let late = StopInputs { now: Timestamp::from_second(1_000_000).unwrap(), ..seen() };
-        assert_eq!(at_stop(&mut old, &late), StopVerdict::Ended(EndingKind::Budget));
+        assert_eq!(stop(&mut old, &late), StopVerdict::Ended(EndingKind::Budget));
         let mut blocked = state(0, 1, 1);
         blocked.blocked = Some(Blocked { what: "the key".to_owned(), ..Blocked::default() });
-        assert_eq!(at_stop(&mut blocked, &seen()), StopVerdict::LetGo(AllowReason::Blocked));
+        assert_eq!(stop(&mut blocked, &seen()), StopVerdict::LetGo(AllowReason::Blocked));
         assert_eq!(blocked.pause.unwrap().detail, "the key");
     }
 }

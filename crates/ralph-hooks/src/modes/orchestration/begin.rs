@@ -17,7 +17,7 @@ use ralph_core::modes::orchestration::id::{OrchestrationId, REFUSED};
 use ralph_core::modes::orchestration::in_session;
 use ralph_core::modes::orchestration::machine::{self, Act, MachineStep};
 use ralph_core::modes::orchestration::which;
-use ralph_core::modes::start;
+use ralph_core::modes::{mode, start};
 use ralph_core::project as commands;
 use ralph_core::state::{
     Bound as Former, Criterion, LoopError, LoopState, Mode, OrchestrationState,
@@ -202,7 +202,7 @@ fn take_up(
         if state.ending.is_some() {
             return None;
         }
-        in_session::take_up(state, now);
+        mode::of(&state.mode).resume(state, now);
         options.fill(state);
         if !options.criteria.is_empty() {
             pinned::freeze(state, now);

@@ -5,7 +5,7 @@ use crate::begin::{StartOutcome, StartRequest, answered, facts, own, run};
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::modes::ralplan::{self, export};
-use ralph_core::modes::start;
+use ralph_core::modes::{mode, start};
 use ralph_core::state::{LoopState, Mode, RalplanState, StartedBy};
 use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle;
@@ -78,7 +78,7 @@ fn go_on(
         if state.ending.is_some() {
             return None;
         }
-        ralplan::take_up(state, now);
+        mode::of(&state.mode).resume(state, now);
         run(state, asked.session_id, asked.prompt_id, asked.via, now);
         Some(state.clone())
     })?;

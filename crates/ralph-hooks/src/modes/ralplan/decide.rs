@@ -3,6 +3,7 @@
 use super::{change, hash_now};
 use crate::begin::{self, PlannedFrom};
 use anyhow::{Context, Result, bail};
+use ralph_core::modes::mode;
 use ralph_core::modes::ralplan::{self, PlanEvent, PlanOutcome, short, step};
 use ralph_core::state::{
     DecidedBy, DecisionKind, EndingKind, LoopState, PlanDecision, PlanPhase, Registration,
@@ -141,7 +142,7 @@ pub fn decide(
             (_, PlanPhase::Cancelled) => {
                 state.end(EndingKind::Discarded, "the user discarded the plan", now);
             }
-            _ => ralplan::take_up(state, now),
+            _ => mode::of(&state.mode).resume(state, now),
         }
         Some(outcome)
     })?;

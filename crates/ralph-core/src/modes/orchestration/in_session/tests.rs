@@ -147,7 +147,7 @@ fn a_stop_is_answered_with_the_calls_word_for_word() {
          word for word:\nSESSION_PATH: p/\nTASK_ID: task-1"
     );
     state.orchestration_mut().unwrap().given.push(given("task-2"));
-    state.via = Some(Registration::Plugin);
+    state.via = Some(crate::state::Registration::Plugin);
     let says = told(&state);
     assert!(
         says.starts_with("Next: make these 2 calls of the Agent tool in one message"),
@@ -175,7 +175,7 @@ fn one_that_stands_still_rests_and_one_that_moves_does_not() {
     );
     let pause = still.pause.clone().unwrap();
     assert!(pause.detail.contains("next: call it"), "{}", pause.detail);
-    take_up(&mut still, NOW);
+    Orchestration.resume(&mut still, NOW);
     check(&mut still, &seen(routed(RouterStep::Call, "call it")), "go on");
     let mut moving = state();
     for n in 0..9 {
@@ -218,7 +218,8 @@ fn agents_at_work_and_a_waiting_command_come_first() {
 #[test]
 fn the_contract_names_session_task_rules_and_what_comes_next() {
     let state = LoopState { prompt: "Build a door".into(), context_lost: true, ..state() };
-    let text = loop_prompt(&continues_line(&state), &state, &["faster".to_owned()]);
+    let heading = Orchestration.continues_line(&state);
+    let text = Orchestration.loop_prompt(&heading, &state, &["faster".to_owned()], NOW);
     for words in [
         "Ralph session 260131-120000 continues, loop l\nTask: Build a door\n",
         "Folder: .ralph-sessions/260131-120000/",
@@ -232,5 +233,5 @@ fn the_contract_names_session_task_rules_and_what_comes_next() {
     let says = check(&mut lost, &seen(routed(RouterStep::Call, "call")), "go on");
     assert!(says.contains("Rules: you only route"), "{says}");
     lost.orchestration_mut().unwrap().given.clear();
-    assert!(loop_prompt("x", &lost, &[]).contains("Next: end your turn"));
+    assert!(Orchestration.loop_prompt("x", &lost, &[], NOW).contains("Next: end your turn"));
 }
