@@ -6,7 +6,8 @@
 use super::agents::{AgentRole, Mode};
 use super::files::{FileOwner, OrchestrationFile};
 use super::invocation::Invocation;
-use super::progress::{Progress, TaskMark};
+use super::progress::{Progress, ReadProgress, TaskMark};
+use super::snapshot::{Picture, Snapshot};
 use std::collections::BTreeSet;
 
 /// Who wants to write.
@@ -38,6 +39,58 @@ pub struct WriteTarget {
 /// Why an action is refused, and what is allowed instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleRefusal(pub String);
+
+/// Decides whether a caller may change the file at this path of the orchestration, and returns the
+/// file.
+///
+/// # Errors
+/// The rule, and what is allowed instead.
+pub fn may_change<'a>(
+    writer: Writer<'_>,
+    seen: &Snapshot,
+    path: &'a str,
+) -> Result<Option<OrchestrationFile<'a>>, RuleRefusal> {
+    let place = match path.starts_with("../") {
+        true => Some(OrchestrationFile::Instructions),
+        false => OrchestrationFile::of(path),
+    };
+    let picture = Picture::of(seen);
+    let status = |task: &str| Some(picture.progress.as_ref()?.task(task)?.status);
+    let mut target = WriteTarget { exists: seen.files.contains_key(path), ..Default::default() };
+    match place {
+        Some(OrchestrationFile::Task(task)) => target.status = status(task),
+        Some(OrchestrationFile::Report { task, .. }) => {
+            target.status = status(task);
+            let attempts = picture.reports_of(task).iter().map(|report| report.attempt);
+            target.latest_attempt = attempts.max().unwrap_or_default();
+        }
+        _ => {}
+    }
+    may_write(writer, place, target).map(|()| place)
+}
+
+/// Decides whether an agent may leave this text as `progress.md`. What was damaged before is not this
+/// agent's doing, and is rendered anew.
+///
+/// # Errors
+/// The rule, and what is allowed instead.
+pub fn may_leave_progress(
+    mode: Mode,
+    task: &str,
+    seen: &Snapshot,
+    text: &str,
+) -> Result<(), RuleRefusal> {
+    let before = seen.record.progress.clone().unwrap_or_default();
+    let read = ReadProgress::parse(text);
+    if !seen.damage.is_empty() {
+        return may_mark(mode, task, &before, &read.completed_by(&before).0);
+    }
+    let mut unreadable = read.damage.iter().filter(|it| it.matters && it.line > 0);
+    match unreadable.next().filter(|_| mode != Mode::RepairState) {
+        Some(damage) => Err(RuleRefusal(format!("line {}: {}", damage.line, damage.what))),
+        None => may_mark(mode, task, &before, &read.progress),
+    }
+}
 
 /// Decides whether a file may be written. `place` is `None` for a path that is not an artefact.
 ///
@@ -269,7 +322,6 @@ pub fn may_call(given: &[Invocation], kind: &str, prompt: &str) -> Result<usize,
 
 #[cfg(test)]
 mod tests {
-    use super::super::progress::ReadProgress;
     use super::*;
 
     fn agent(mode: Mode, task: &str) -> Writer<'_> {

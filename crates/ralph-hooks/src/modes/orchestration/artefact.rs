@@ -5,14 +5,13 @@ use super::who::Who;
 use crate::hook_runner::HookCall;
 use anyhow::Result;
 use ralph_core::guard::human_only;
-use ralph_core::modes::orchestration::agents::Mode;
 use ralph_core::modes::orchestration::files::{OrchestrationFile, SESSIONS};
 use ralph_core::modes::orchestration::id::OrchestrationId;
-use ralph_core::modes::orchestration::progress::{ReadProgress, TaskMark};
+use ralph_core::modes::orchestration::progress::TaskMark;
 use ralph_core::modes::orchestration::rules::{
-    RuleRefusal, WriteTarget, Writer, may_mark, may_write,
+    RuleRefusal, WriteTarget, Writer, may_change, may_leave_progress, may_mark, may_write,
 };
-use ralph_core::modes::orchestration::snapshot::{Picture, Snapshot};
+use ralph_core::modes::orchestration::snapshot::Snapshot;
 use ralph_core::shell::{self, Simple};
 use ralph_core::state::LoopState;
 use ralph_io::store::home::Home;
@@ -73,7 +72,7 @@ pub(super) fn edited(
         return Ok(Some(refused(&why)));
     }
     let Some(seen) = sessions.read(&id)? else { return Ok(None) };
-    Ok(Some(judge(call, &seen, who, &inside)))
+    Ok(Some(judge(call, &seen, who, &inside).unwrap_or_else(|RuleRefusal(why)| refused(&why))))
 }
 
 /// The path relative to this orchestration's folder, or to its instructions file beside the folder.
@@ -89,59 +88,29 @@ fn refused(why: &str) -> Written {
     Written { judged: Err(why.to_owned()), replaces: None }
 }
 
-fn judge(call: &HookCall, seen: &Snapshot, who: &Who, inside: &str) -> Written {
-    let place = match inside.starts_with("../") {
-        true => Some(OrchestrationFile::Instructions),
-        false => OrchestrationFile::of(inside),
-    };
-    let picture = Picture::of(seen);
-    let progress = picture.progress.clone().unwrap_or_default();
-    let status = |task: &str| progress.task(task).map(|entry| entry.status);
-    let exists = seen.files.contains_key(inside);
-    let target = match place {
-        Some(OrchestrationFile::Task(task)) => {
-            WriteTarget { exists, status: status(task), latest_attempt: 0 }
-        }
-        Some(OrchestrationFile::Report { task, .. }) => {
-            let attempts = picture.reports_of(task).iter().map(|report| report.attempt);
-            let latest_attempt = attempts.max().unwrap_or_default();
-            WriteTarget { exists, status: status(task), latest_attempt }
-        }
-        _ => WriteTarget { exists, ..WriteTarget::default() },
-    };
-    if let Err(RuleRefusal(why)) = may_write(who.writer(), place, target) {
-        return refused(&why);
-    }
-    if let (Some(OrchestrationFile::Progress), Writer::Agent { mode, task }) = (place, who.writer())
-    {
+fn judge(
+    call: &HookCall,
+    seen: &Snapshot,
+    who: &Who,
+    inside: &str,
+) -> Result<Written, RuleRefusal> {
+    let place = may_change(who.writer(), seen, inside)?;
+    if let (Some(OrchestrationFile::Progress), Who::Agent(key)) = (place, who) {
         let before = seen.text(OrchestrationFile::Progress).unwrap_or_default();
-        let Some(after) = text_after(call, before) else {
-            return refused(
-                "Ralph cannot predict the content of `progress.md` after this; change it with \
-                 Edit, a line at a time",
-            );
-        };
-        let read = ReadProgress::parse(&after);
-        // What was damaged before is not this agent's doing, and is rendered anew.
-        let after = match seen.damage.is_empty() {
-            true => {
-                let mut unreadable = read.damage.iter().filter(|it| it.matters && it.line > 0);
-                if let (Some(damage), true) = (unreadable.next(), mode != Mode::RepairState) {
-                    return refused(&format!("line {}: {}", damage.line, damage.what));
-                }
-                read.progress
-            }
-            false => read.completed_by(&progress).0,
-        };
-        if let Err(RuleRefusal(why)) = may_mark(mode, task, &progress, &after) {
-            return refused(&why);
-        }
+        let text = text_after(call, before).ok_or_else(|| {
+            let why = "Ralph cannot predict the content of `progress.md` after this; change it \
+                       with Edit, a line at a time";
+            RuleRefusal(why.to_owned())
+        })?;
+        may_leave_progress(key.mode, &key.task, seen, &text)?;
     }
     let replaces = match place {
-        Some(OrchestrationFile::Task(task)) if exists => Some(task.to_owned()),
+        Some(OrchestrationFile::Task(task)) if seen.files.contains_key(inside) => {
+            Some(task.to_owned())
+        }
         _ => None,
     };
-    Written { judged: Ok(()), replaces }
+    Ok(Written { judged: Ok(()), replaces })
 }
 
 /// The file's text after the edit, or `None` if it cannot be computed.
