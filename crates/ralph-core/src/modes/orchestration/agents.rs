@@ -47,89 +47,67 @@ impl fmt::Display for AgentRole {
 
 /// The purpose of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "&'static str", try_from = "String")]
 pub enum Mode {
     /// Creates the orchestration's plan, progress and metadata.
-    #[serde(rename = "INITIALIZE")]
     Initialize,
     /// Breaks the plan into tasks.
-    #[serde(rename = "TASK_BREAKDOWN")]
     TaskBreakdown,
     /// Updates the plan from the user's feedback.
-    #[serde(rename = "UPDATE")]
     Update,
     /// Updates the tasks from the changed plan.
-    #[serde(rename = "REBREAKDOWN")]
     Rebreakdown,
     /// Splits one task that is too large.
-    #[serde(rename = "REBREAKDOWN_TASK")]
     RebreakdownTask,
     /// Writes the orchestration's status.
-    #[serde(rename = "UPDATE_METADATA")]
     UpdateMetadata,
     /// Repairs progress and metadata.
-    #[serde(rename = "REPAIR_STATE")]
     RepairState,
     /// Asks what the plan leaves unclear.
-    #[serde(rename = "brainstorm")]
     Brainstorm,
     /// Answers the questions.
-    #[serde(rename = "research")]
     Research,
     /// Asks what the user's feedback leaves unclear.
-    #[serde(rename = "feedback-analysis")]
     FeedbackAnalysis,
-    #[serde(rename = "EXECUTE")]
     Execute,
-    #[serde(rename = "TASK_REVIEW")]
     TaskReview,
     /// Fails a task whose executor is gone.
-    #[serde(rename = "TIMEOUT_FAIL")]
     TimeoutFail,
     /// Judges the iteration.
-    #[serde(rename = "SESSION_REVIEW")]
     SessionReview,
 }
 
+/// Each mode with its word and the agent to call.
+const MODES: [(Mode, &str, AgentRole); 14] = [
+    (Mode::Initialize, "INITIALIZE", AgentRole::Planner),
+    (Mode::TaskBreakdown, "TASK_BREAKDOWN", AgentRole::Planner),
+    (Mode::Update, "UPDATE", AgentRole::Planner),
+    (Mode::Rebreakdown, "REBREAKDOWN", AgentRole::Planner),
+    (Mode::RebreakdownTask, "REBREAKDOWN_TASK", AgentRole::Planner),
+    (Mode::UpdateMetadata, "UPDATE_METADATA", AgentRole::Planner),
+    (Mode::RepairState, "REPAIR_STATE", AgentRole::Planner),
+    (Mode::Brainstorm, "brainstorm", AgentRole::Questioner),
+    (Mode::Research, "research", AgentRole::Questioner),
+    (Mode::FeedbackAnalysis, "feedback-analysis", AgentRole::Questioner),
+    (Mode::Execute, "EXECUTE", AgentRole::Executor),
+    (Mode::TaskReview, "TASK_REVIEW", AgentRole::Reviewer),
+    (Mode::TimeoutFail, "TIMEOUT_FAIL", AgentRole::Reviewer),
+    (Mode::SessionReview, "SESSION_REVIEW", AgentRole::Reviewer),
+];
+
 impl Mode {
-    pub const ALL: [Mode; 14] = [
-        Mode::Initialize,
-        Mode::TaskBreakdown,
-        Mode::Update,
-        Mode::Rebreakdown,
-        Mode::RebreakdownTask,
-        Mode::UpdateMetadata,
-        Mode::RepairState,
-        Mode::Brainstorm,
-        Mode::Research,
-        Mode::FeedbackAnalysis,
-        Mode::Execute,
-        Mode::TaskReview,
-        Mode::TimeoutFail,
-        Mode::SessionReview,
-    ];
+    pub fn all() -> impl Iterator<Item = Mode> {
+        MODES.into_iter().map(|(mode, ..)| mode)
+    }
 
     pub fn word(self) -> &'static str {
-        match self {
-            Mode::Initialize => "INITIALIZE",
-            Mode::TaskBreakdown => "TASK_BREAKDOWN",
-            Mode::Update => "UPDATE",
-            Mode::Rebreakdown => "REBREAKDOWN",
-            Mode::RebreakdownTask => "REBREAKDOWN_TASK",
-            Mode::UpdateMetadata => "UPDATE_METADATA",
-            Mode::RepairState => "REPAIR_STATE",
-            Mode::Brainstorm => "brainstorm",
-            Mode::Research => "research",
-            Mode::FeedbackAnalysis => "feedback-analysis",
-            Mode::Execute => "EXECUTE",
-            Mode::TaskReview => "TASK_REVIEW",
-            Mode::TimeoutFail => "TIMEOUT_FAIL",
-            Mode::SessionReview => "SESSION_REVIEW",
-        }
+        // The table is in the order of the modes.
+        MODES[self as usize].1
     }
 
     /// The mode with this word.
     pub fn of(word: &str) -> Option<Mode> {
-        Mode::ALL.into_iter().find(|mode| mode.word() == word)
+        Mode::all().find(|mode| mode.word() == word)
     }
 
     /// The word for the prompt; `None` if the task implies the mode.
@@ -139,18 +117,21 @@ impl Mode {
 
     /// The agent to call.
     pub fn agent(self) -> AgentRole {
-        match self {
-            Mode::Initialize
-            | Mode::TaskBreakdown
-            | Mode::Update
-            | Mode::Rebreakdown
-            | Mode::RebreakdownTask
-            | Mode::UpdateMetadata
-            | Mode::RepairState => AgentRole::Planner,
-            Mode::Brainstorm | Mode::Research | Mode::FeedbackAnalysis => AgentRole::Questioner,
-            Mode::Execute => AgentRole::Executor,
-            Mode::TaskReview | Mode::TimeoutFail | Mode::SessionReview => AgentRole::Reviewer,
-        }
+        MODES[self as usize].2
+    }
+}
+
+impl From<Mode> for &'static str {
+    fn from(mode: Mode) -> &'static str {
+        mode.word()
+    }
+}
+
+impl TryFrom<String> for Mode {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Mode, String> {
+        Mode::of(&word).ok_or_else(|| format!("`{word}` is not a mode of an agent"))
     }
 }
 
@@ -177,7 +158,8 @@ mod tests {
 
     #[test]
     fn a_mode_is_stored_under_its_word() {
-        for mode in Mode::ALL {
+        for (mode, word, agent) in MODES {
+            assert_eq!((mode.word(), mode.agent()), (word, agent), "the table is in order");
             let json = serde_json::to_string(&mode).unwrap();
             assert_eq!(json, format!("\"{mode}\""));
             assert_eq!(serde_json::from_str::<Mode>(&json).unwrap(), mode);

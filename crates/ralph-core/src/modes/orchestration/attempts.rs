@@ -9,7 +9,7 @@ use super::change::{RouterWrite, apply};
 use super::invocation::{CallKey, Invocation};
 use super::local_time::LocalTime;
 use super::progress::{TaskEntry, TaskMark};
-use super::recovery::Tries;
+use super::recovery::{CallEnd, Tries};
 use super::report::{attempts_in, next_attempt};
 use super::snapshot::{Picture, Snapshot};
 use jiff::Timestamp;
@@ -65,8 +65,9 @@ fn before(picture: &Picture, task: &str, iteration: u32) -> u32 {
     earlier.map(|report| report.attempt).max().unwrap_or_default()
 }
 
-/// Records the end of a call that left its task as failed.
-pub fn note_end(after: &mut Snapshot, call: &Invocation, now: Timestamp) {
+/// Records the end of a call, and whether it left its task as failed.
+pub fn note_end(after: &mut Snapshot, call: &Invocation, how: CallEnd, now: Timestamp) {
+    after.tries.ended(&call.key, how, now);
     let is_about_one = matches!(call.mode, Mode::Execute | Mode::TaskReview | Mode::TimeoutFail);
     let entry = after.record.progress.as_ref().and_then(|progress| progress.task(&call.key.task));
     let has_failed = entry.is_some_and(|entry| entry.status == TaskMark::Failed);

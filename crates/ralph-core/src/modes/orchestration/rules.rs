@@ -503,7 +503,7 @@ mod tests {
 
     #[test]
     fn what_is_done_is_marked_by_nobody() {
-        for mode in Mode::ALL.into_iter().filter(|mode| *mode != Mode::RepairState) {
+        for mode in Mode::all().filter(|mode| *mode != Mode::RepairState) {
             for mark in ["[ ]", "[/]", "[P]", "[F]", "[C]"] {
                 check_mark(
                     mode,

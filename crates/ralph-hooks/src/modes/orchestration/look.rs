@@ -177,8 +177,7 @@ pub(super) fn ended(
             let Some(key) = call.key() else { continue };
             let made = Invocation::again(key.clone(), &call.prompt);
             let how = if machine::met(found, &made) { CallEnd::Met } else { CallEnd::Failed };
-            after.tries.ended(&key, how, now);
-            attempts::note_end(&mut after, &made, now);
+            attempts::note_end(&mut after, &made, how, now);
             ends.push((key, how));
         }
         Ok((after, ends))

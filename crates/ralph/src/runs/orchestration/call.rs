@@ -166,8 +166,7 @@ impl DriveState<'_> {
                 Closed::Open => None,
             };
             if let Some(how) = how {
-                after.tries.ended(&call.key, how, now);
-                attempts::note_end(&mut after, call, now);
+                attempts::note_end(&mut after, call, how, now);
             }
             let closed = match closed {
                 Closed::Failed(_) => Closed::Failed(after.tries.recovery(&call.key, now)),
@@ -205,15 +204,10 @@ impl DriveState<'_> {
 
     /// Stops the run if the end of a client means that others would fail as well.
     fn learn(&mut self, came: &RoundResult, one: &AtWork) {
-        let cause = match &came.outcome {
-            RoundOutcome::RateLimited { .. } => PauseCause::RateLimited,
-            RoundOutcome::Overloaded { .. } | RoundOutcome::Unanswered { .. } => {
-                PauseCause::Crashed
-            }
-            RoundOutcome::Ended if self.is_blameless(&came.outcome, one) => PauseCause::Person,
-            _ => return,
-        };
-        if let Some(why) = options::stops(&came.outcome) {
+        if came.outcome == RoundOutcome::Ended && !self.is_blameless(&came.outcome, one) {
+            return;
+        }
+        if let Some((cause, why)) = options::rests(came, 0) {
             let by_user = cause == PauseCause::Person;
             let exit = if by_user { Exit::Interrupted } else { Exit::MissingProgram };
             self.runner.stop(OrchestrationEnd::rest(cause, &why, exit));
@@ -272,8 +266,7 @@ pub(crate) fn take_up(place: &OrchestrationContext, id: &OrchestrationId) -> Res
             call.key = one.key.clone();
             let is_met = met(seen, &call);
             if is_met {
-                after.tries.ended(&one.key, CallEnd::Met, now);
-                attempts::note_end(&mut after, &call, now);
+                attempts::note_end(&mut after, &call, CallEnd::Met, now);
             }
             told.push(match (one.key.task.as_str(), is_met) {
                 (_, true) => continue,

@@ -223,8 +223,7 @@ fn each_goes_on(node: &Node, scene: &Scene) -> Vec<Node> {
             let mut next = node.clone();
             let (call, _) = next.at_work.remove(at);
             let how = if met(&next.seen, &call) { CallEnd::Met } else { CallEnd::Failed };
-            next.seen.tries.ended(&call.key, how, next.now);
-            attempts::note_end(&mut next.seen, &call, next.now);
+            attempts::note_end(&mut next.seen, &call, how, next.now);
             note(&mut next);
             ways.push(next);
         }
