@@ -17,23 +17,23 @@
 //! | `metadata.yaml`, `iterations/<N>/metadata.yaml`: members, timing | `metadata` |
 //! | both are changed together or not at all | `change::apply` |
 //! | guardrails and their defaults | `guardrails` |
-//! | state and iteration from the metadata, else inferred | `machine/resolve.rs` |
-//! | feedback for the next iteration begins it, in any state | `machine/resolve.rs`, `feedback` |
-//! | malformed files lead to REPAIR_STATE, with their lines | `validate`, `machine/resolve.rs` |
+//! | state and iteration from the metadata, else inferred | `machine` |
+//! | feedback for the next iteration begins it, in any state | `machine`, `feedback` |
+//! | malformed files lead to REPAIR_STATE, with their lines | `validate`, `machine` |
 //! | what is kept, read back and rendered | [`record`] |
 //! | what the program repairs of a folder of which it keeps nothing | `repair` |
 //! | INITIALIZING; PLANNING, cycles, `planning.max_cycles` | `machine/planning.rs` |
-//! | REPLANNING: analysis, research, update, rebreakdown; reopens `[F]` | `machine/replanning.rs` |
+//! | REPLANNING: analysis, research, update, rebreakdown; reopens `[F]` | `machine/planning.rs` |
 //! | BATCHING: waves from `depends_on`; cycles and missing files | `waves`, `machine/batches.rs` |
 //! | EXECUTING_BATCH: limits, stale `[/]`, dependencies, attempt numbers | `machine/batches.rs`, `report` |
 //! | REVIEWING_BATCH: one task for each reviewer; rework in the next batch | `machine/batches.rs` |
 //! | a failed task is retried as often as the guardrails allow; then its dependents are skipped | `attempts`, `waves` |
-//! | SESSION_REVIEW: assessment to status; COMPLETE: success or feedback | `machine/closing.rs` |
+//! | SESSION_REVIEW: assessment to status; COMPLETE: success or feedback | `machine/planning.rs` |
 //! | every iteration's plan is kept and never changed again | `change::RouterWrite::KeepPlan`, [`rules`] |
-//! | executors run in parallel, reviewers run in parallel, all others run alone | `machine/alone.rs` |
-//! | timeouts: again, 30 s, 60 s, 60 s, then split or give up | [`recovery`], `machine/give.rs` |
+//! | executors run in parallel, reviewers run in parallel, all others run alone | `machine` |
+//! | timeouts: again, 30 s, 60 s, 60 s, then split or give up | [`recovery`], `machine` |
 //! | signals: four words, and which agents receive them | [`signal`] |
-//! | a PAUSE or a STOP holds the orchestration in every state | [`signal`], `machine/held.rs` |
+//! | a PAUSE or a STOP holds the orchestration in every state | [`signal`], `machine` |
 //! | one mode or one task for each call; the prompt must be the given one | [`invocation`], [`rules`] |
 //! | what ends it; what the orchestrating session is told | [`in_session`] |
 //! | the orchestrator writes nothing; task files and kept plans do not change | [`rules`] |

@@ -8,9 +8,8 @@ use super::super::invocation::{Invocation, Running};
 use super::super::progress::{TaskEntry, TaskMark};
 use super::super::state::State;
 use super::super::waves::{Outlook, TaskFiles};
-use super::give::give;
 use super::step::Act;
-use super::{MachineTurn, View};
+use super::{MachineTurn, View, give};
 use crate::text::plural::noun;
 use jiff::{SignedDuration, Timestamp};
 

@@ -1,12 +1,15 @@
-//! INITIALIZING and PLANNING: a plan, its open questions, and its tasks.
+//! The states in which no task is executed: INITIALIZING and PLANNING (a plan, its open questions and
+//! its tasks), REPLANNING, SESSION_REVIEW and COMPLETE.
 
 use super::super::agents::Mode;
 use super::super::change::RouterWrite;
+use super::super::files::OrchestrationFile;
 use super::super::progress::{TaskEntry, TaskMark, cycle};
-use super::super::state::State;
-use super::give::give;
+use super::super::state::{MetadataStatus, State};
+use super::super::validate::of_feedback;
+use super::super::waves::{Outlook, TaskFiles};
 use super::step::Act;
-use super::{MachineTurn, View};
+use super::{MachineTurn, View, give};
 
 /// Calls the planner to set up the orchestration until it reports that it has.
 pub(super) fn initializing(view: &View<'_>) -> MachineTurn {
@@ -25,7 +28,7 @@ fn lay_out(view: &View<'_>) -> MachineTurn {
     invoke(view, call)
 }
 
-fn invoke(view: &View<'_>, call: super::Invocation) -> MachineTurn {
+fn invoke(view: &View<'_>, call: super::super::invocation::Invocation) -> MachineTurn {
     let nothing =
         || Act::Failed(format!("could not call `{}`; ask again", Mode::Initialize.agent()));
     MachineTurn::Act(give(view, vec![call], 1).unwrap_or_else(nothing))
@@ -98,4 +101,135 @@ fn too_many(view: &View<'_>, entries: &[&TaskEntry]) -> Vec<RouterWrite> {
             note: Some(format!("cycle {cycle}, skipped: planning.max_cycles is {most}")),
         })
         .collect()
+}
+
+// REPLANNING: works the user's feedback into the plan and the tasks.
+//
+// Four calls in a fixed order, each with one mode. The old plan is kept before it is changed.
+
+pub(super) fn replanning(view: &View<'_>) -> MachineTurn {
+    let iteration = view.iteration;
+    let before = iteration.saturating_sub(1).max(1);
+    let paths = view.feedback_paths();
+    if paths.is_empty() {
+        let why = format!("iteration {iteration} has no feedback to plan from");
+        return MachineTurn::Act(Act::AwaitingFeedback(vec![why]));
+    }
+    let is_done = |id: &str| {
+        view.progress
+            .planning(iteration)
+            .any(|entry| entry.id == id && entry.status == TaskMark::Done)
+    };
+    let call = if !is_done("plan-rebrainstorm") {
+        let output =
+            OrchestrationFile::IterationQuestions { iteration, category: "feedback-driven" };
+        view.call(Mode::FeedbackAnalysis)
+            .cycle(1)
+            .in_iteration()
+            .with("FEEDBACK_PATHS", &paths.join(", "))
+            .with("OUTPUT", &output.to_string())
+    } else if !is_done("plan-reresearch") {
+        view.call(Mode::Research)
+            .cycle(1)
+            .in_iteration()
+            .with("QUESTION_CATEGORY", "feedback-driven")
+    } else if !is_done("plan-update") {
+        if !view.seen.has(OrchestrationFile::PlanSnapshot(before))
+            && view.seen.has(OrchestrationFile::Plan)
+        {
+            return MachineTurn::Move(vec![RouterWrite::KeepPlan(before)]);
+        }
+        view.call(Mode::Update)
+            .in_iteration()
+            .with("FEEDBACK_SOURCES", &format!("iterations/{iteration}/feedbacks/*/"))
+            .with("PLAN_SNAPSHOT", &OrchestrationFile::PlanSnapshot(before).to_string())
+    } else if !is_done("plan-rebreakdown") {
+        let failed = failed(view).join(", ");
+        let failed = if failed.is_empty() { "none" } else { &failed };
+        view.call(Mode::Rebreakdown).in_iteration().with("FAILED_TASKS", failed)
+    } else {
+        return MachineTurn::Move(replanned(view));
+    };
+    MachineTurn::Act(give(view, vec![call], 1).unwrap_or(Act::AwaitingFeedback(Vec::new())))
+}
+
+fn failed(view: &View<'_>) -> Vec<String> {
+    let tasks = view.progress.tasks();
+    let failed = tasks.iter().filter(|entry| entry.status == TaskMark::Failed);
+    failed.map(|entry| entry.id.clone()).collect()
+}
+
+/// Reopens failed tasks.
+fn replanned(view: &View<'_>) -> Vec<RouterWrite> {
+    let iteration = view.iteration;
+    let mut changes: Vec<RouterWrite> = failed(view)
+        .into_iter()
+        .map(|task| RouterWrite::Mark {
+            task,
+            status: TaskMark::Open,
+            note: Some(format!("Iteration {iteration}")),
+        })
+        .collect();
+    changes.extend(super::batches::missing_entries(view));
+    changes.push(RouterWrite::Row { iteration, status: "Executing" });
+    changes.push(RouterWrite::Planned(iteration));
+    changes.push(view.enter(State::Batching));
+    changes
+}
+
+// SESSION_REVIEW and COMPLETE: the result of the iteration.
+//
+// A reviewer judges, but the tasks decide: if any task is not done, the orchestration waits for
+// feedback, whatever the review says.
+
+pub(super) fn session_review(view: &View<'_>) -> MachineTurn {
+    let Some(says_complete) = view.picture.reviews.get(&view.iteration) else {
+        let call = view.call(Mode::SessionReview).in_iteration();
+        return MachineTurn::Act(give(view, vec![call], 1).unwrap_or(Act::Complete));
+    };
+    let standing = match *says_complete && open(view).is_empty() {
+        true => MetadataStatus::Completed,
+        false => MetadataStatus::AwaitingFeedback,
+    };
+    if view.picture.metadata.as_ref().and_then(|metadata| metadata.standing) != Some(standing) {
+        let call = view.call(Mode::UpdateMetadata).with("STATUS", standing.word());
+        return MachineTurn::Act(give(view, vec![call], 1).unwrap_or(Act::Complete));
+    }
+    let iteration = view.iteration;
+    MachineTurn::Move(vec![
+        RouterWrite::KeepPlan(iteration),
+        RouterWrite::Completed(iteration),
+        RouterWrite::Row { iteration, status: "Complete" },
+        view.enter(State::Complete),
+    ])
+}
+
+pub(super) fn complete(view: &View<'_>) -> MachineTurn {
+    let mut open = open(view);
+    if open.is_empty() && view.picture.reviews.get(&view.iteration) == Some(&true) {
+        return MachineTurn::Act(Act::Complete);
+    }
+    if open.is_empty() {
+        open.push(format!("the review in `iterations/{}/review.md` names gaps", view.iteration));
+    }
+    let found = of_feedback(view.seen, State::Complete, view.iteration);
+    open.extend(found.iter().map(ToString::to_string));
+    MachineTurn::Act(Act::AwaitingFeedback(open))
+}
+
+/// The tasks that are not done, each with the reason.
+fn open(view: &View<'_>) -> Vec<String> {
+    let wanted = TaskFiles::of(view.picture, view.progress);
+    let outlooks = wanted.outlooks(view.picture, &view.seen.tries, view.iteration);
+    let tasks = view.progress.tasks();
+    let open = tasks.iter().filter(|entry| !entry.status.is_settled());
+    open.map(|entry| {
+        let outlook = outlooks.iter().find(|(id, _)| *id == entry.id).map(|(_, outlook)| outlook);
+        match (entry.status, outlook) {
+            (TaskMark::Failed, _) => format!("{} failed", entry.id),
+            (_, Some(Outlook::Skipped(why))) => why.clone(),
+            _ => format!("{} is not done", entry.id),
+        }
+    })
+    .collect()
 }
