@@ -10,14 +10,12 @@ pub mod headless_worker;
 pub mod merge;
 mod next;
 mod plan;
-mod prompt;
 pub mod report;
 mod work;
 
 pub use grant::{AgentCall, Grant, grant, launched, lost};
-pub use next::{NextParallelStep, next};
+pub use next::{NextParallelStep, next, prompt, task_of};
 pub use plan::{Clash, WavePlan, plan};
-pub use prompt::{prompt, task_of};
 pub use work::{TaskSource, work};
 
 use crate::state::{LoopState, Task, Worker};

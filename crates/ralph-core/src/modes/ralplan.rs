@@ -4,7 +4,6 @@
 //! Every gate is here or in the guard. An agent's report moves a planning only as far as the role
 //! allows that the client itself names for the agent, and no report counts as a person's consent.
 
-mod call;
 pub mod driven;
 pub mod export;
 pub mod formats;
@@ -14,8 +13,7 @@ mod pause;
 pub mod question;
 mod step;
 
-pub use call::may_call;
-pub use next::{NextPlanStep, next};
+pub use next::{NextPlanStep, may_call, next};
 pub(super) use pause::Ralplan;
 pub use pause::{asked, is_told, told};
 pub use step::{PlanEvent, PlanOutcome, PlanSeen, begin, step};

@@ -9,9 +9,7 @@ pub mod contract;
 mod difference;
 pub mod ideas;
 pub mod in_session;
-mod meanwhile;
 pub mod measure;
-mod plateau;
 pub mod prompt;
 pub mod say;
 mod settings;
@@ -20,11 +18,9 @@ mod step;
 pub mod trace;
 mod words;
 
-pub use difference::unified;
-pub use meanwhile::{Meanwhile, meanwhile};
-pub use plateau::{Look, Plateau, look};
+pub use difference::{Meanwhile, meanwhile, unified};
 pub use settings::{MOST_IN_FOREGROUND, RefineSettings};
-pub use step::{RefineEvent, RefineOutcome, RefineRefusal, step};
+pub use step::{Look, Plateau, RefineEvent, RefineOutcome, RefineRefusal, look, step};
 pub use words::{Mode, PlanAfter, RoundEnd, Status};
 
 #[cfg(test)]

@@ -10,9 +10,7 @@ mod artefact;
 mod begin;
 mod feedback;
 mod look;
-mod stop;
 mod tool;
-mod who;
 
 pub(crate) use feedback::prompted_without_a_loop;
 pub use look::{as_driven, driving, use_up};
@@ -62,7 +60,7 @@ impl ModeHooks for OrchestrationHooks {
     fn stopped(&self, call: &HookCall, bound: Bound) -> Result<Reply> {
         match bound.state.is_running() {
             // The files of an orchestration decide what comes next.
-            true => stop::stopped(call, bound),
+            true => after::stopped(call, bound),
             false => Ok(crate::stop::at_stop(call, bound, None)?.0),
         }
     }

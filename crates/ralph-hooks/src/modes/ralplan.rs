@@ -8,7 +8,6 @@ mod begin;
 mod decide;
 mod drive;
 mod heard;
-mod report;
 mod tool;
 
 pub(crate) use decide::plan_the_loop;
@@ -64,13 +63,13 @@ impl ModeHooks for RalplanHooks {
     }
 
     fn subagent_stopped(&self, call: &HookCall, bound: Bound) -> Result<Reply> {
-        report::reported(call, &bound)
+        heard::reported(call, &bound)
     }
 
     fn stopped(&self, call: &HookCall, bound: Bound) -> Result<Reply> {
         match client::planning_agent() {
             // A driver started the session as an agent, so its end is that agent's report.
-            Some(_) => report::reported(call, &bound),
+            Some(_) => heard::reported(call, &bound),
             None => Ok(stop::at_stop(call, bound, None)?.0),
         }
     }

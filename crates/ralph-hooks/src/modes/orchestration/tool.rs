@@ -1,8 +1,8 @@
 //! Before a tool runs in an orchestration.
 
+use super::artefact::Who;
 use super::artefact::{self, Written};
 use super::look::{self, Writes, look};
-use super::who::{self, Who};
 use crate::active_loop::{self, Bound};
 use crate::hook_runner::HookCall;
 use crate::pre_tool_use::{self, Denial, GuardedCall};
@@ -71,7 +71,7 @@ fn recognised(call: &HookCall, bound: &Bound) -> Result<Who> {
     if call.input.from_subagent() && matches!(who, Who::Agent(_)) && !is_known(&bound.state) {
         bound.file.update(|state| {
             if let Some(session) = state.orchestration_mut()
-                && let Some(at) = who::place(call, session)
+                && let Some(at) = artefact::place(call, session)
             {
                 session.calls[at].agent.clone_from(&call.input.agent_id);
             }
