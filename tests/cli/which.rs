@@ -115,6 +115,12 @@ fn without_a_loop_the_only_orchestration_is_meant() {
     assert_eq!(world.ralph(&["next", "--json"]).done().json(), by_alias);
     assert_eq!(world.ralph(&["status", "--id", ID, "--json"]).done().json(), by_alias);
     assert_eq!(by_alias["status"], "in_progress");
+    // The commands for tasks are about a loop, under each name.
+    for alias in [&["task", "done", "task-1"][..], &["mark", "--as=done", "task-1"]] {
+        let printed = world.ralph(alias);
+        assert!(printed.exit == 1 && printed.stderr.contains("no loop is live"), "{printed:?}");
+    }
+    assert_eq!(world.ralph(&["task", "done", "task-1", "--id", ID]).exit, 2);
     world.ralph(&["cancel", "--id", ID]).done();
     assert_eq!(world.ralph(&["next", "--json"]).json()["status"], "blocked");
 }
@@ -130,6 +136,9 @@ fn mark_changes_a_task_of_a_loop_as_the_commands_for_tasks_do() {
         (&["failed", "--note", "no key"], 0, "failed"),
         (&["open"], 0, "pending"),
         (&["review"], 2, "pending"),
+        (&[], 2, "pending"),
+        (&["blocked", "--note", "no key"], 0, "blocked"),
+        (&["open"], 0, "pending"),
         (&["done", "--note", "tests pass"], 0, "done"),
     ] {
         let printed = world.ralph(&[&["mark", "T-1"], given].concat());

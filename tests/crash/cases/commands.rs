@@ -591,42 +591,42 @@ pub(super) const CASES: &[Case] = &[
         name: "ralph task claim",
         act: |_| model(&["task", "claim", "T-1"]),
         then: task_kept,
-        command: Some("task claim"),
+        command: Some("mark"),
         ..TASK
     },
     Case {
         name: "ralph task renew",
         act: |_| model(&["task", "renew", "T-2", "--lease", "5"]),
         then: task_kept,
-        command: Some("task renew"),
+        command: Some("mark"),
         ..TASK
     },
     Case {
         name: "ralph task done",
         act: |_| model(&["task", "done", "T-2", "--result", "seen"]),
         then: task_kept,
-        command: Some("task done"),
+        command: Some("mark"),
         ..TASK
     },
     Case {
         name: "ralph task fail",
         act: |_| model(&["task", "fail", "T-2", "--reason", "no"]),
         then: task_kept,
-        command: Some("task fail"),
+        command: Some("mark"),
         ..TASK
     },
     Case {
         name: "ralph task release",
         act: |_| model(&["task", "release", "T-2"]),
         then: task_kept,
-        command: Some("task release"),
+        command: Some("mark"),
         ..TASK
     },
     Case {
         name: "ralph task block",
         act: |_| model(&["task", "block", "T-1", "--reason", "no"]),
         then: task_kept,
-        command: Some("task block"),
+        command: Some("mark"),
         ..TASK
     },
     Case {

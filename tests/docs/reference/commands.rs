@@ -24,8 +24,9 @@ pub(super) fn page() -> String {
     }
     page.push_str("\nOther names, which stay:\n\n| name | is |\n|---|---|\n");
     for (alias, command) in ALIASES {
-        // The kind of work is an option of no help: the id of the work says it.
+        // The kind of work is an option of no help: the id of the work says it. So is the status of a task.
         let command = command.split(" --of=").next().unwrap_or_default();
+        let command = command.replace(" --as=", " TASK ");
         writeln!(page, "| `ralph {alias}` | `ralph {command}` |").unwrap();
     }
     for name in &all {

@@ -42,13 +42,14 @@ pub const PERSONS_ONLY: [(&str, &str, RefusedTo); 36] = [
 /// Other names of commands, which skills and scripts use. Each is rewritten before the words are parsed, so that whoever
 /// may give the command may give it under each name. `session`, the source document's word, comes first: the rows for
 /// `team` then apply to it.
-pub const ALIASES: [(&str, &str); 25] = [
+pub const ALIASES: [(&str, &str); 32] = [
     ("session", "team"),
     ("team status", "status --of=team"),
     ("team list", "status --of=team --all"),
     ("team next", "next --of=team"),
     ("team mark", "mark --of=team"),
     ("team signal", "signal --of=team"),
+    ("team feedback new", "team feedback"),
     ("team waves", "task waves --of=team"),
     ("team graph", "task graph --of=team"),
     ("ralplan status", "status --of=ralplan"),
@@ -68,6 +69,12 @@ pub const ALIASES: [(&str, &str); 25] = [
     ("criteria accept", "accept"),
     ("plan-sync", "task sync"),
     ("task ready", "task list --ready"),
+    ("task claim", "mark --as=started"),
+    ("task renew", "mark --as=renewed"),
+    ("task done", "mark --as=done"),
+    ("task fail", "mark --as=failed"),
+    ("task block", "mark --as=blocked"),
+    ("task release", "mark --as=open"),
 ];
 
 /// The words after `ralph` with the command in place of its alias.
@@ -250,6 +257,7 @@ mod tests {
         };
         assert_eq!(of("session next --json"), "next --of=team --json");
         assert_eq!(of("session run x"), "team run x");
+        assert_eq!(of("task claim T-1 --lease 5"), "mark --as=started T-1 --lease 5");
         assert_eq!(of("checkpoint diff 2"), "diff --since 2");
         assert_eq!(of("refine status --session a"), "status --of=refine --id a");
         assert_eq!(of("refine loop --session=a"), "refine loop --id=a");

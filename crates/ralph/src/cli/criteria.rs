@@ -18,15 +18,9 @@ use ralph_core::evidence::receipt::{self, ReceiptStatus};
 use ralph_io::git::checkpoint as git;
 use ralph_io::store::checks;
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    #[command(flatten)]
-    which: LoopArgs,
-}
-
-pub(crate) fn accept(args: &Args) -> Result<Exit> {
+pub(crate) fn accept(which: &LoopArgs) -> Result<Exit> {
     let here = Here::gather()?;
-    let found = select_loop::one(&here, &args.which, LoopFilter::Live)?;
+    let found = select_loop::one(&here, which, LoopFilter::Live)?;
     let has_changed_tests = found
         .state
         .acceptance_criteria

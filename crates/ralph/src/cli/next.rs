@@ -5,10 +5,11 @@ use super::task::change;
 use super::{parallel, ralplan, session};
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused, usage};
-use crate::command::screen;
 use crate::command::select_loop::{self, LoopFilter};
 use crate::command::select_target::{Target, TargetArgs};
+use crate::command::{complete, number, screen};
 use anyhow::Result;
+use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::orchestration::progress::TaskMark;
 use serde_json::json;
 
@@ -22,12 +23,6 @@ pub(crate) struct Args {
     begin: bool,
     #[command(flatten)]
     target: TargetArgs,
-}
-
-impl Args {
-    pub(super) fn begins(&self) -> bool {
-        self.begin
-    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<Exit> {
@@ -69,27 +64,57 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct MarkArgs {
-    /// Id of the task
-    pub(super) task: String,
-    /// open, started, review, done, failed or cancelled, or its mark: `[ ]`, `[/]`, …
+    /// Id of the task; for `started` by default the next ready one
+    #[arg(add = ArgValueCandidates::new(complete::tasks))]
+    pub(super) task: Option<String>,
+    /// open, started, review, done, failed, blocked or cancelled, or its mark: `[ ]`, `[/]`, …
     #[arg(value_parser = status, allow_hyphen_values = true)]
-    pub(super) status: TaskMark,
-    /// What was done, or why it failed
-    #[arg(long, value_name = "TEXT")]
+    status: Option<NewStatus>,
+    /// The status of a task of a loop, for an alias that names one
+    #[arg(long = "as", hide = true, value_parser = status, conflicts_with_all = ["status", "id", "of"])]
+    named: Option<NewStatus>,
+    /// What was done, and what proves it; why it failed, or what it waits for
+    #[arg(long, alias = "result", alias = "reason", value_name = "TEXT")]
     pub(super) note: Option<String>,
+    /// Only if this owner holds the task; for `started`, who holds it from now on [default: the session, or you]
+    #[arg(long, value_name = "NAME")]
+    pub(super) owner: Option<String>,
+    /// Minutes until the claim of a started task expires [default: never]
+    #[arg(long, value_name = "MINUTES", value_parser = number::count, allow_hyphen_values = true)]
+    pub(super) lease: Option<u32>,
     #[command(flatten)]
     target: TargetArgs,
 }
 
-fn status(said: &str) -> Result<TaskMark, String> {
-    let of_word = || {
-        let words = ["open", "started", "review", "done", "failed", "cancelled"];
-        let at = words.iter().position(|word| word.eq_ignore_ascii_case(said))?;
-        TaskMark::ALL.get(at).copied()
-    };
-    TaskMark::of(said).or_else(of_word).ok_or_else(|| {
-        format!("no status `{said}`; type `[ ]`, `[/]`, `[P]`, `[x]`, `[F]` or `[C]`")
-    })
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NewStatus {
+    Mark(TaskMark),
+    /// Waits for something outside of the loop.
+    Blocked,
+    /// Still held by its owner, for another lease.
+    Renewed,
+}
+
+impl MarkArgs {
+    pub(super) fn task(&self) -> Result<&str> {
+        self.task.as_deref().ok_or_else(|| usage("name the task; type `ralph mark TASK STATUS`"))
+    }
+
+    pub(super) fn status(&self) -> Result<NewStatus> {
+        self.status
+            .or(self.named)
+            .ok_or_else(|| usage("name the status; type `ralph mark TASK STATUS`"))
+    }
+}
+
+fn status(said: &str) -> Result<NewStatus, String> {
+    match said {
+        "blocked" => Ok(NewStatus::Blocked),
+        "renewed" => Ok(NewStatus::Renewed),
+        said => TaskMark::typed(said).map(NewStatus::Mark).ok_or_else(|| {
+            format!("no status `{said}`; type `[ ]`, `[/]`, `[P]`, `[x]`, `[F]` or `[C]`")
+        }),
+    }
 }
 
 pub(crate) fn run_mark(args: &MarkArgs) -> Result<Exit> {
@@ -99,6 +124,9 @@ pub(crate) fn run_mark(args: &MarkArgs) -> Result<Exit> {
         Target::Refinement(_) => return Err(usage("a refinement has no tasks of its own to mark")),
         Target::Loop(which) | Target::Parallel(which) | Target::Planning(which) => which,
     };
+    if args.named.is_some() {
+        return change::mark(&here, which, args);
+    }
     let found = select_loop::if_any(&here, which, LoopFilter::WithTasks)?;
     let driven = found.as_ref().and_then(|found| found.state.orchestration());
     if driven.is_some() || (found.is_none() && session::is_any(&here)) {

@@ -1,6 +1,5 @@
 //! `ralph parallel …`: works on tasks side by side, each in a worktree of its own.
 
-use super::Reach;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, visible, visible_lines};
@@ -40,16 +39,6 @@ pub(crate) enum ParallelCommand {
     Merge(MergeArgs),
     /// Remove the worktrees and branches of merged tasks
     Clean(CleanArgs),
-}
-
-impl ParallelCommand {
-    pub(super) fn reach(&self) -> Reach {
-        use ParallelCommand::*;
-        match self {
-            Merge(_) | Clean(_) => Reach::OneLoop,
-            Run(_) => Reach::User,
-        }
-    }
 }
 
 pub(crate) fn run(command: &ParallelCommand) -> Result<Exit> {

@@ -5,7 +5,6 @@ mod in_session;
 mod run;
 pub(super) mod show;
 
-use super::Reach;
 use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
@@ -74,17 +73,6 @@ impl RefineCommand {
         match self {
             RefineCommand::Begin(args) => args.plan(),
             _ => None,
-        }
-    }
-
-    pub(super) fn reach(&self) -> Reach {
-        use RefineCommand::*;
-        match self {
-            Prompt(_) | Ideas => Reach::Reads,
-            Begin(_) | End(_) => Reach::OneLoop,
-            Peek(_) | Attach(_) => Reach::Elsewhere,
-            Within { .. } => Reach::Internal,
-            Loop(_) => Reach::User,
         }
     }
 }

@@ -4,8 +4,7 @@
 pub(super) mod next;
 mod run;
 
-use super::Reach;
-use super::next::MarkArgs;
+use super::next::{MarkArgs, NewStatus};
 use super::task::{Format, in_format};
 use crate::command::complete;
 use crate::command::context_dir::Here;
@@ -41,9 +40,8 @@ use ralph_io::store::orchestration::OrchestrationStore;
 pub(crate) enum OrchestrationCommand {
     /// Begin an orchestration
     New(NewArgs),
-    /// Give feedback for the next iteration
-    #[command(subcommand)]
-    Feedback(FeedbackCommand),
+    /// Create a feedback file for the next iteration
+    Feedback(OrchestrationArg),
     /// Check the files of an orchestration
     Validate(OrchestrationArg),
     /// Repair the files of a damaged orchestration
@@ -52,22 +50,11 @@ pub(crate) enum OrchestrationCommand {
     Run(run::Args),
 }
 
-impl OrchestrationCommand {
-    pub(super) fn reach(&self) -> Reach {
-        use OrchestrationCommand::*;
-        match self {
-            Validate(_) => Reach::Reads,
-            Repair(_) => Reach::OneLoop,
-            New(_) | Feedback(_) | Run(_) => Reach::User,
-        }
-    }
-}
-
 pub(crate) fn run(command: &OrchestrationCommand) -> Result<Exit> {
     let place = OrchestrationContext::gather(&Here::gather()?)?;
     match command {
         OrchestrationCommand::New(args) => new(&place, args),
-        OrchestrationCommand::Feedback(FeedbackCommand::New(args)) => feedback(&place, args),
+        OrchestrationCommand::Feedback(args) => feedback(&place, args),
         OrchestrationCommand::Validate(args) => validate(&place, args),
         OrchestrationCommand::Repair(args) => repair(&place, args),
         OrchestrationCommand::Run(args) => run::run(&place, args),
@@ -206,6 +193,13 @@ pub(super) fn mark(here: &Here, id: Option<&str>, args: &MarkArgs) -> Result<Exi
     let place = &OrchestrationContext::gather(here)?;
     let id = place.find(id)?;
     refuse_cancelled(place, &id)?;
+    let NewStatus::Mark(status) = args.status()? else {
+        return Err(refused(
+            Exit::Usage,
+            "a task of an orchestration cannot be blocked or renewed",
+        ));
+    };
+    let marked = MarkedTask { task: args.task()?, status, note: args.note.clone() };
     if args.note.as_ref().is_some_and(|note| note.contains(['\n', '\r'])) {
         return Err(refused(Exit::Usage, "a note is one line; write more into the task's report"));
     }
@@ -219,7 +213,7 @@ pub(super) fn mark(here: &Here, id: Option<&str>, args: &MarkArgs) -> Result<Exi
             true => seen.clone(),
             false => next::decided(place, seen)?.0,
         };
-        let (change, failed) = change(place, &seen, args);
+        let (change, failed) = change(place, &seen, &marked);
         let mut after =
             apply(&seen, &[change], clock::local(now)).map_err(|why| refused(Exit::No, why))?;
         if let Some(execution) = failed {
@@ -230,12 +224,19 @@ pub(super) fn mark(here: &Here, id: Option<&str>, args: &MarkArgs) -> Result<Exi
     let counts = changed.after.record.progress.as_ref().map(Counts::of).unwrap_or_default();
     screen::say(&format!(
         "{} {}; {} of {} {} done",
-        visible(&args.task),
-        args.status,
+        visible(marked.task),
+        marked.status,
         counts.completed,
         counts.total,
         noun(counts.total, "task", "tasks")
     ))
+}
+
+/// A task of an orchestration, and how it is marked.
+struct MarkedTask<'a> {
+    task: &'a str,
+    status: TaskMark,
+    note: Option<String>,
 }
 
 /// The change and, if it marks a task as failed, the execution that this ends. Of several planning
@@ -243,30 +244,30 @@ pub(super) fn mark(here: &Here, id: Option<&str>, args: &MarkArgs) -> Result<Exi
 fn change(
     place: &OrchestrationContext,
     seen: &Snapshot,
-    args: &MarkArgs,
+    marked: &MarkedTask<'_>,
 ) -> (RouterWrite, Option<CallKey>) {
     let picture = Picture::of(seen);
     let (_, iteration) = machine::resolve(&picture);
     let progress = picture.progress.clone().unwrap_or_default();
     let planning = progress.planning(iteration).enumerate();
-    let planning = planning.filter(|(_, entry)| entry.id == args.task);
+    let planning = planning.filter(|(_, entry)| entry.id == marked.task);
     if let Some((at, _)) = planning.min_by_key(|(_, entry)| entry.status.is_settled()) {
-        let (status, note) = (args.status, args.note.clone());
+        let (status, note) = (marked.status, marked.note.clone());
         return (RouterWrite::MarkPlanning { iteration, at, status, note }, None);
     }
-    let entry = progress.task(&args.task);
+    let entry = progress.task(marked.task);
     let started = || {
-        let attempt = attempts::next(&picture, entry, &seen.tries, &args.task, iteration);
+        let attempt = attempts::next(&picture, entry, &seen.tries, marked.task, iteration);
         let now = clock::local(place.here.now);
         format!("Attempt {attempt}, Iteration {iteration}, started: {now}")
     };
-    let note = args.note.clone();
+    let note = marked.note.clone();
     // The start time later shows that the task's executor is gone.
-    let note = note.or_else(|| (args.status == TaskMark::InProgress).then(started));
-    let fails = args.status == TaskMark::Failed
+    let note = note.or_else(|| (marked.status == TaskMark::InProgress).then(started));
+    let fails = marked.status == TaskMark::Failed
         && entry.is_some_and(|entry| entry.status != TaskMark::Failed);
-    let failed = fails.then(|| attempts::execution(&args.task, iteration));
-    (RouterWrite::Mark { task: args.task.clone(), status: args.status, note }, failed)
+    let failed = fails.then(|| attempts::execution(marked.task, iteration));
+    (RouterWrite::Mark { task: marked.task.to_owned(), status: marked.status, note }, failed)
 }
 
 // The tasks in the order in which they are carried out, listed or drawn.
@@ -302,13 +303,6 @@ fn task_files(place: &OrchestrationContext, id: Option<&str>) -> Result<TaskFile
 }
 
 // Messages from the user to an orchestration.
-
-/// What is done about feedback.
-#[derive(Debug, clap::Subcommand)]
-pub(crate) enum FeedbackCommand {
-    /// Create a feedback file for the next iteration
-    New(OrchestrationArg),
-}
 
 pub(super) fn send(here: &Here, id: Option<&str>, word: SignalKeyword, text: &str) -> Result<Exit> {
     let place = OrchestrationContext::gather(here)?;

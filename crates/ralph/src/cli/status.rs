@@ -52,12 +52,6 @@ pub(crate) struct Args {
     shared: SharedArgs,
 }
 
-impl Args {
-    pub(super) fn is_shared(&self) -> bool {
-        self.shared.shared.is_some()
-    }
-}
-
 #[derive(Default)]
 struct LoopList {
     loops: Vec<LoopView>,

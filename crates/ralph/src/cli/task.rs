@@ -4,7 +4,6 @@ pub(super) mod change;
 mod show;
 pub(super) mod sync;
 
-use super::Reach;
 use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state};
 use crate::command::plan_import;
@@ -12,7 +11,7 @@ use crate::command::screen::{self, visible};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter};
 use anyhow::{Context, Result, anyhow};
 use clap::ValueHint;
-use ralph_core::state::{LoopState, TaskStatus};
+use ralph_core::state::LoopState;
 use ralph_core::tasks::graph::{self, TaskError};
 use ralph_core::tasks::plan;
 use ralph_core::text::plural::counted;
@@ -28,18 +27,6 @@ pub(crate) struct Args {
     command: TaskCommand,
 }
 
-impl Args {
-    pub(super) fn reach(&self) -> Reach {
-        use TaskCommand::*;
-        match self.command {
-            List(_) | Show(_) | Waves(_) | Graph(_) | Lint(_) => Reach::Reads,
-            Add(_) | Claim(_) | Renew(_) | Done(_) | Fail(_) | Release(_) | Block(_) | Deps(_)
-            | Sync(_) => Reach::OneLoop,
-            Import(_) => Reach::User,
-        }
-    }
-}
-
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum TaskCommand {
     /// List the unfinished tasks
@@ -48,18 +35,6 @@ pub(crate) enum TaskCommand {
     Show(show::ShowArgs),
     /// Add a task
     Add(change::Add),
-    /// Claim a task
-    Claim(change::Claim),
-    /// Extend the claim of a task
-    Renew(change::Renew),
-    /// Mark a task as done
-    Done(change::DoneArgs),
-    /// Mark a task as failed
-    Fail(change::ReasonArgs),
-    /// Make a claimed, failed or blocked task pending again
-    Release(change::TaskArgs),
-    /// Block a task that waits for something outside the loop
-    Block(change::ReasonArgs),
     /// Show or set the dependencies of a task
     Deps(change::Deps),
     /// Show the tasks in waves
@@ -81,12 +56,6 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         TaskCommand::List(args) => show::list(here, &args),
         TaskCommand::Show(args) => show::one(here, &args),
         TaskCommand::Add(args) => change::add(here, args),
-        TaskCommand::Claim(args) => change::claim(here, &args),
-        TaskCommand::Renew(args) => change::renew(here, &args),
-        TaskCommand::Done(args) => change::done(here, args),
-        TaskCommand::Fail(args) => change::stop_work(here, &args, "fail", TaskStatus::Failed),
-        TaskCommand::Release(args) => change::release(here, &args),
-        TaskCommand::Block(args) => change::stop_work(here, &args, "block", TaskStatus::Blocked),
         TaskCommand::Deps(args) => change::deps(here, args),
         TaskCommand::Waves(args) => show::waves(here, &args),
         TaskCommand::Graph(args) => show::drawing(here, &args),

@@ -39,12 +39,6 @@ pub(crate) struct Args {
     fix: bool,
 }
 
-impl Args {
-    pub(crate) fn writes(&self) -> bool {
-        self.fix
-    }
-}
-
 /// Runs all checks. The exit code says whether all of them passed.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let places = InstallPaths::from_environment()?;

@@ -476,6 +476,13 @@ impl TaskMark {
         TaskMark::ALL.into_iter().find(|status| status.mark()[1..2] == *inner)
     }
 
+    /// The status that a command line names, by its word or its mark.
+    pub fn typed(text: &str) -> Option<TaskMark> {
+        let words = ["open", "started", "review", "done", "failed", "cancelled"];
+        let at = words.iter().position(|word| word.eq_ignore_ascii_case(text));
+        at.map_or_else(|| TaskMark::of(text), |at| TaskMark::ALL.get(at).copied())
+    }
+
     /// The same, also for a mark that is only nearly written as it should be.
     fn nearly(mark: &str) -> Option<TaskMark> {
         match mark.trim() {

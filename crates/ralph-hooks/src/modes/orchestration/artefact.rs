@@ -183,7 +183,7 @@ pub(super) fn marked(
                 "this belongs to another orchestration; mark in {id}"
             ))));
         }
-        let Some(status) = status.as_deref().and_then(status_of) else {
+        let Some(status) = status.as_deref().and_then(TaskMark::typed) else {
             return Ok(Some(refused(
                 "write the mark literally: `[/]`, `[P]`, `[x]`, `[F]` or `[C]`",
             )));
@@ -231,6 +231,9 @@ fn mark(simple: &Simple) -> Option<ArtefactMark> {
         match word.as_str() {
             "--id" => of = words.next(),
             "--note" | "--of" => drop(words.next()),
+            // Only a task of a loop is marked by this option.
+            "--as" => return None,
+            word if word.starts_with("--as=") => return None,
             _ => match word.strip_prefix("--id=") {
                 Some(id) => of = Some(id.to_owned()),
                 None if !word.starts_with("--") => plain.push(word),
@@ -244,16 +247,6 @@ fn mark(simple: &Simple) -> Option<ArtefactMark> {
         }
         _ => None,
     }
-}
-
-/// Parses a status like `ralph session mark` does.
-fn status_of(said: &str) -> Option<TaskMark> {
-    let words = ["open", "started", "review", "done", "failed", "cancelled"];
-    let of_word = || {
-        let at = words.iter().position(|word| word.eq_ignore_ascii_case(said))?;
-        TaskMark::ALL.get(at).copied()
-    };
-    TaskMark::of(said).or_else(of_word)
 }
 
 /// The absolute path, without `.` and `..`.

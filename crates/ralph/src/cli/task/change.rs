@@ -1,10 +1,9 @@
 //! Changes to the tasks; each is applied whole, or refused with what to do instead.
 
-use crate::cli::next::MarkArgs;
+use crate::cli::next::{MarkArgs, NewStatus};
 use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, usage};
-use crate::command::number;
 use crate::command::plan_import;
 use crate::command::screen::{self, visible};
 use crate::command::select_loop::LoopArgs;
@@ -37,68 +36,6 @@ pub(crate) struct Add {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Claim {
-    /// Id of the task [default: the next ready task]
-    #[arg(add = ArgValueCandidates::new(complete::tasks))]
-    pub(super) id: Option<String>,
-    #[command(flatten)]
-    pub(super) holder: Holder,
-    #[command(flatten)]
-    pub(super) which: LoopArgs,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct TaskArgs {
-    /// Id of the task
-    #[arg(add = ArgValueCandidates::new(complete::tasks))]
-    pub(super) id: String,
-    #[command(flatten)]
-    pub(super) which: LoopArgs,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Renew {
-    #[command(flatten)]
-    pub(super) holder: Holder,
-    #[command(flatten)]
-    pub(super) task: TaskArgs,
-}
-
-#[derive(Debug, clap::Args)]
-pub(super) struct Holder {
-    /// Owner of the claim [default: the session, or the user at the terminal]
-    #[arg(long, value_name = "NAME")]
-    pub(super) owner: Option<String>,
-    /// Minutes until the claim expires [default: never]
-    #[arg(long, value_name = "MINUTES", value_parser = number::count, allow_hyphen_values = true)]
-    pub(super) lease: Option<u32>,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct DoneArgs {
-    /// What was done, and what proves it
-    #[arg(long = "note", alias = "result", value_name = "TEXT")]
-    pub(super) result: Option<String>,
-    /// Only if this owner still holds the task
-    #[arg(long, value_name = "NAME")]
-    pub(super) owner: Option<String>,
-    #[command(flatten)]
-    pub(super) task: TaskArgs,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct ReasonArgs {
-    /// Why the task failed, or what it waits for
-    #[arg(long = "note", alias = "reason", value_name = "TEXT")]
-    pub(super) reason: String,
-    /// Only if this owner still holds the task
-    #[arg(long, value_name = "NAME")]
-    pub(super) owner: Option<String>,
-    #[command(flatten)]
-    pub(super) task: TaskArgs,
-}
-
-#[derive(Debug, clap::Args)]
 pub(crate) struct Deps {
     /// Id of the task
     #[arg(add = ArgValueCandidates::new(complete::tasks))]
@@ -110,16 +47,6 @@ pub(crate) struct Deps {
     pub(super) none: bool,
     #[command(flatten)]
     pub(super) which: LoopArgs,
-}
-
-impl Holder {
-    fn name(&self, here: &Here) -> String {
-        worker(here, self.owner.as_deref())
-    }
-
-    fn length(&self) -> Option<SignedDuration> {
-        self.lease.map(|minutes| SignedDuration::from_mins(i64::from(minutes)))
-    }
 }
 
 /// The named owner, else the session, else the user at the terminal.
@@ -142,12 +69,42 @@ pub(super) fn add(here: &Here, args: Add) -> Result<Exit> {
     say(&format!("{id} added"))
 }
 
-pub(super) fn claim(here: &Here, args: &Claim) -> Result<Exit> {
-    let owner = args.holder.name(here);
-    let lease = Lease { owner: &owner, length: args.holder.length() };
-    let which = args.id.as_deref().map_or(graph::ClaimTarget::Next, graph::ClaimTarget::Id);
-    let claim = super::update(here, &args.which, "claim", |state| {
-        graph::claim(&mut state.task_graph, which, lease, here.now)
+/// `ralph mark`: a task's new status. Each is one change, which the task's present status may refuse.
+pub(in crate::cli) fn mark(here: &Here, which: &LoopArgs, args: &MarkArgs) -> Result<Exit> {
+    let owner = worker(here, args.owner.as_deref());
+    let length = args.lease.map(|minutes| SignedDuration::from_mins(i64::from(minutes)));
+    let lease = Lease { owner: &owner, length };
+    let status = args.status()?;
+    if status == NewStatus::Mark(TaskMark::InProgress) {
+        return claim(here, which, args.task.as_deref(), lease);
+    }
+    let id = args.task()?;
+    match status {
+        NewStatus::Renewed => {
+            super::update(here, which, "renew", |state| {
+                graph::renew(&mut state.task_graph, id, lease, here.now)
+            })?;
+            say(&format!("{id} renewed"))
+        }
+        NewStatus::Mark(TaskMark::Open) => {
+            super::update(here, which, "release", |state| {
+                graph::release(&mut state.task_graph, id)
+            })?;
+            say(&format!("{id} released"))
+        }
+        NewStatus::Mark(TaskMark::Done) => done(here, which, args, id),
+        NewStatus::Mark(TaskMark::Failed) => stop_work(here, which, args, TaskStatus::Failed),
+        NewStatus::Blocked => stop_work(here, which, args, TaskStatus::Blocked),
+        NewStatus::Mark(other) => {
+            Err(usage(format!("only a task of an orchestration can be marked `{other}`")))
+        }
+    }
+}
+
+fn claim(here: &Here, which: &LoopArgs, id: Option<&str>, lease: Lease<'_>) -> Result<Exit> {
+    let task = id.map_or(graph::ClaimTarget::Next, graph::ClaimTarget::Id);
+    let claim = super::update(here, which, "claim", |state| {
+        graph::claim(&mut state.task_graph, task, lease, here.now)
     })?;
     screen::say(&claimed(&claim))
 }
@@ -170,19 +127,10 @@ fn claimed(claim: &graph::Claim) -> String {
     text
 }
 
-pub(super) fn renew(here: &Here, args: &Renew) -> Result<Exit> {
-    let (owner, id) = (args.holder.name(here), &args.task.id);
-    let lease = Lease { owner: &owner, length: args.holder.length() };
-    super::update(here, &args.task.which, "renew", |state| {
-        graph::renew(&mut state.task_graph, id, lease, here.now)
-    })?;
-    say(&format!("{id} renewed"))
-}
-
-pub(super) fn done(here: &Here, args: DoneArgs) -> Result<Exit> {
-    let (id, by) = (args.task.id.as_str(), args.owner.as_deref());
-    let state = super::update(here, &args.task.which, "done", |state| {
-        graph::done(&mut state.task_graph, id, by, args.result).map(|_| state.clone())
+fn done(here: &Here, which: &LoopArgs, args: &MarkArgs, id: &str) -> Result<Exit> {
+    let (by, result) = (args.owner.as_deref(), args.note.clone());
+    let state = super::update(here, which, "done", |state| {
+        graph::done(&mut state.task_graph, id, by, result).map(|_| state.clone())
     })?;
     // A round's task is done once Ralph has checked the round, and a worker's once it is merged.
     if state.round.is_none() && state.workers.is_empty() {
@@ -191,26 +139,15 @@ pub(super) fn done(here: &Here, args: DoneArgs) -> Result<Exit> {
     say(&format!("{id} done"))
 }
 
-/// `ralph task fail` and `ralph task block`.
-pub(super) fn stop_work(
-    here: &Here,
-    args: &ReasonArgs,
-    command: &'static str,
-    status: TaskStatus,
-) -> Result<Exit> {
-    let (id, by) = (args.task.id.as_str(), args.owner.as_deref());
+fn stop_work(here: &Here, which: &LoopArgs, args: &MarkArgs, status: TaskStatus) -> Result<Exit> {
+    let (id, by) = (args.task()?, args.owner.as_deref());
+    let reason = args.note.as_deref().ok_or_else(|| usage("give the reason: `--note TEXT`"))?;
     let told = format!("{id} {status}");
-    super::update(here, &args.task.which, command, |state| {
-        graph::stop_work(&mut state.task_graph, id, by, &args.reason, status)
+    let command = if status == TaskStatus::Failed { "fail" } else { "block" };
+    super::update(here, which, command, |state| {
+        graph::stop_work(&mut state.task_graph, id, by, reason, status)
     })?;
     say(&told)
-}
-
-pub(super) fn release(here: &Here, args: &TaskArgs) -> Result<Exit> {
-    super::update(here, &args.which, "release", |state| {
-        graph::release(&mut state.task_graph, &args.id)
-    })?;
-    say(&format!("{} released", args.id))
 }
 
 pub(super) fn deps(here: &Here, args: Deps) -> Result<Exit> {
@@ -227,25 +164,6 @@ pub(super) fn deps(here: &Here, args: Deps) -> Result<Exit> {
     let missing = || graph::TaskError::NoSuchTask { id: visible(id) }.to_string();
     let task = task.with_context(missing)?;
     depends(id, &task.deps)
-}
-
-/// `ralph mark`: the same as the command for the status.
-pub(in crate::cli) fn mark(here: &Here, which: &LoopArgs, args: &MarkArgs) -> Result<Exit> {
-    let task = TaskArgs { id: args.task.clone(), which: which.clone() };
-    let (result, owner) = (args.note.clone(), None);
-    match args.status {
-        TaskMark::Open => release(here, &task),
-        TaskMark::InProgress => {
-            let holder = Holder { owner, lease: None };
-            claim(here, &Claim { id: Some(task.id), holder, which: task.which })
-        }
-        TaskMark::Done => done(here, DoneArgs { result, owner, task }),
-        TaskMark::Failed => {
-            let reason = result.ok_or_else(|| usage("say why it failed: --note TEXT"))?;
-            stop_work(here, &ReasonArgs { reason, owner, task }, "fail", TaskStatus::Failed)
-        }
-        other => Err(usage(format!("a task of a loop cannot be marked `{other}`"))),
-    }
 }
 
 fn depends(id: &str, deps: &[String]) -> Result<Exit> {
