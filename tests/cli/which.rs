@@ -126,6 +126,16 @@ fn without_a_loop_the_only_orchestration_is_meant() {
 }
 
 #[test]
+fn next_among_several_loops_asks_for_one_and_takes_no_orchestration() {
+    let world = World::new();
+    world.ralph(&["team", "new", "--id", "260131-120000", "Build"]).done();
+    let world = world.live_loop("S").live_loop("T");
+    let printed = world.ralph(&["next"]);
+    assert_eq!(printed.exit, 1, "{printed:?}");
+    assert!(printed.stderr.contains("2 loops could be meant; name one"), "{printed:?}");
+}
+
+#[test]
 fn mark_changes_a_task_of_a_loop_as_the_commands_for_tasks_do() {
     let world = World::new().live_loop("S");
     world.ralph(&["task", "add", "one"]).done();

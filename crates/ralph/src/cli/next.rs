@@ -39,12 +39,13 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         Target::Parallel(which) => return parallel::next(&here, which, json),
         Target::Loop(which) => which,
     };
-    let found = match select_loop::one(&here, which, LoopFilter::LiveOrPlanned) {
-        Ok(found) => found,
-        Err(_) if session::is_any(&here) => {
+    let found = select_loop::if_any(&here, which, LoopFilter::LiveOrPlanned)?;
+    let found = match found {
+        Some(found) => found,
+        None if session::is_any(&here) => {
             return session::next::next(&here, None, args.begin, json);
         }
-        Err(error) => return Err(error),
+        None => select_loop::one(&here, which, LoopFilter::LiveOrPlanned)?,
     };
     if let Some(driven) = found.state.orchestration() {
         return session::next::next(&here, Some(&driven.id), args.begin, json);
