@@ -42,7 +42,7 @@ pub const PERSONS_ONLY: [(&str, &str, RefusedTo); 36] = [
 /// Other names of commands, which skills and scripts use. Each is rewritten before the words are parsed, so that whoever
 /// may give the command may give it under each name. `session`, the source document's word, comes first: the rows for
 /// `team` then apply to it.
-pub const ALIASES: [(&str, &str); 32] = [
+pub const ALIASES: [(&str, &str); 37] = [
     ("session", "team"),
     ("team status", "status --of=team"),
     ("team list", "status --of=team --all"),
@@ -66,9 +66,14 @@ pub const ALIASES: [(&str, &str); 32] = [
     ("refine kill", "cancel --of=refine"),
     ("checkpoint diff", "diff --since"),
     ("checkpoint restore", "restore"),
+    ("checkpoint list", "checkpoint"),
+    ("checkpoint show", "checkpoint --show"),
     ("criteria accept", "accept"),
     ("plan-sync", "task sync"),
     ("task ready", "task list --ready"),
+    ("task show", "task list"),
+    ("task lint", "task list --lint"),
+    ("task waves", "task graph --format=waves"),
     ("task claim", "mark --as=started"),
     ("task renew", "mark --as=renewed"),
     ("task done", "mark --as=done"),

@@ -1,4 +1,4 @@
-//! `ralph checkpoint …` and `ralph restore`: shows and restores a loop's checkpoints, taken when all criteria held.
+//! `ralph checkpoint` and `ralph restore`: shows and restores a loop's checkpoints, taken when all criteria held.
 //!
 //! Also works for a loop that has ended: checkpoints are refs in the project's repository and
 //! outlive Ralph's own record of the loop.
@@ -16,12 +16,16 @@ use ralph_io::git::tree;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-#[derive(Debug, clap::Subcommand)]
-pub(crate) enum CheckpointCommand {
-    /// List the checkpoints of a loop, oldest first
-    List(ViewArgs),
-    /// Show a checkpoint and what it changed
-    Show(CheckpointArgs),
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Number of the checkpoint to show [default: list all, the oldest first]
+    #[arg(value_name = "N", value_parser = number::count, allow_hyphen_values = true)]
+    number: Option<u32>,
+    /// Show one and what it changed, by default the newest
+    #[arg(long, conflicts_with = "json")]
+    show: bool,
+    #[command(flatten)]
+    view: ViewArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -42,12 +46,24 @@ struct LoopCheckpoints {
     checkpoints: Vec<Checkpoint>,
 }
 
-pub(crate) fn run(command: &CheckpointCommand) -> Result<Exit> {
-    let here = Here::gather()?;
-    match command {
-        CheckpointCommand::List(args) => list(&here, args),
-        CheckpointCommand::Show(args) => one(&here, args),
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let kept = LoopCheckpoints::gather(&Here::gather()?, &args.view.which)?;
+    if args.show || args.number.is_some() {
+        let shown = checkpoint::show(&kept.root, kept.one(args.number)?).map_err(git_failed)?;
+        return screen::print(&visible_lines(&shown));
     }
+    if args.view.json {
+        let checkpoints: Vec<Value> = kept.checkpoints.iter().map(document).collect();
+        let document =
+            json!({"schema_version": 1, "loop_id": kept.loop_id, "checkpoints": checkpoints});
+        return screen::print_json(&document);
+    }
+    if kept.checkpoints.is_empty() {
+        bail!(kept.lack(None));
+    }
+    let mut rows = vec![format!("loop {}", visible(&kept.loop_id))];
+    rows.extend(kept.checkpoints.iter().map(row));
+    screen::print(&rows.join("\n"))
 }
 
 impl LoopCheckpoints {
@@ -160,39 +176,6 @@ fn describe(kept: &LoopCheckpoints, wanted: &Checkpoint, restored: &Restored) ->
 /// Git is missing or failed; the error holds its message.
 fn git_failed(error: anyhow::Error) -> anyhow::Error {
     refused(Exit::MissingProgram, format!("{error:#}"))
-}
-
-// The commands that only read.
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct CheckpointArgs {
-    /// Checkpoint number [default: the newest]
-    #[arg(value_name = "N", value_parser = number::count, allow_hyphen_values = true)]
-    number: Option<u32>,
-    #[command(flatten)]
-    which: LoopArgs,
-}
-
-fn list(here: &Here, args: &ViewArgs) -> Result<Exit> {
-    let kept = LoopCheckpoints::gather(here, &args.which)?;
-    if args.json {
-        let checkpoints: Vec<Value> = kept.checkpoints.iter().map(document).collect();
-        let document =
-            json!({"schema_version": 1, "loop_id": kept.loop_id, "checkpoints": checkpoints});
-        return screen::print_json(&document);
-    }
-    if kept.checkpoints.is_empty() {
-        bail!(kept.lack(None));
-    }
-    let mut rows = vec![format!("loop {}", visible(&kept.loop_id))];
-    rows.extend(kept.checkpoints.iter().map(row));
-    screen::print(&rows.join("\n"))
-}
-
-fn one(here: &Here, args: &CheckpointArgs) -> Result<Exit> {
-    let kept = LoopCheckpoints::gather(here, &args.which)?;
-    let shown = checkpoint::show(&kept.root, kept.one(args.number)?).map_err(git_failed)?;
-    screen::print(&visible_lines(&shown))
 }
 
 pub(super) fn diff(here: &Here, which: &LoopArgs, number: Option<u32>) -> Result<Exit> {

@@ -247,7 +247,7 @@ mod tests {
             ),
             (
                 &["task", "graph", "--format", "x"],
-                "`--format` cannot be `x`; type one of text, dot, mermaid",
+                "`--format` cannot be `x`; type one of text, dot, mermaid, waves",
             ),
         ] {
             assert_eq!(told(words), expected, "{words:?}");

@@ -85,8 +85,7 @@ enum Command {
     /// Report a loop as Markdown or as an HTML page
     Report(report::Args),
     /// List the moments when all criteria held, or show one
-    #[command(subcommand)]
-    Checkpoint(checkpoint::CheckpointCommand),
+    Checkpoint(checkpoint::Args),
     /// Work unattended, in fresh clients, until the criteria hold
     Run(Box<run::Args>),
     /// Carry out the planned tasks, each in a fresh client
@@ -173,11 +172,11 @@ fn reach_of(command: &Command, name: &str) -> Reach {
         (_, "doctor" | "demo" | "man" | "refine peek" | "refine attach") => Reach::Elsewhere,
         (_, "check" | "verify" | "try" | "blocked" | "mark" | "team repair") => Reach::OneLoop,
         (_, "parallel merge" | "parallel clean" | "refine begin" | "refine end") => Reach::OneLoop,
-        (_, "task list" | "task show" | "task waves" | "task graph" | "task lint") => Reach::Reads,
+        (_, "task list" | "task graph" | "checkpoint") => Reach::Reads,
         (Command::Task(_), _) => Reach::OneLoop,
         (_, "status" | "next" | "explain" | "replay" | "report" | "diff") => Reach::Reads,
         (_, "context" | "statusline" | "completions" | "help" | "team validate") => Reach::Reads,
-        (Command::Checkpoint(_), _) | (_, "refine prompt" | "refine ideas") => Reach::Reads,
+        (_, "refine prompt" | "refine ideas") => Reach::Reads,
         (Command::Supervise(_) | Command::Delegate(_) | Command::Round, _) => Reach::Internal,
         (Command::Exchange | Command::Integrate, _) | (_, "refine within") => Reach::Internal,
         _ => Reach::User,
@@ -238,7 +237,7 @@ pub fn run() -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Report(args) => report::run(&args),
-        Command::Checkpoint(command) => checkpoint::run(&command),
+        Command::Checkpoint(args) => checkpoint::run(&args),
         Command::Task(args) => task::run(args),
         Command::Run(args) => run::run(&args),
         Command::Build(args) => run::run_build(&args),

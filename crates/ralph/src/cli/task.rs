@@ -29,20 +29,14 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum TaskCommand {
-    /// List the unfinished tasks
+    /// List the unfinished tasks, or show one
     List(show::ListArgs),
-    /// Show a task in full
-    Show(show::ShowArgs),
     /// Add a task
     Add(change::Add),
     /// Show or set the dependencies of a task
     Deps(change::Deps),
-    /// Show the tasks in waves
-    Waves(show::WavesArgs),
     /// Draw the tasks and their dependencies
     Graph(show::GraphArgs),
-    /// Check the criteria and the tasks for errors and risks
-    Lint(LoopArgs),
     /// Update the tasks from a planner's list: one JSON object per line of standard input
     Sync(sync::Sync),
     /// Plan a loop from a file of criteria, tasks and facts
@@ -54,12 +48,9 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
     let here = &here;
     match args.command {
         TaskCommand::List(args) => show::list(here, &args),
-        TaskCommand::Show(args) => show::one(here, &args),
         TaskCommand::Add(args) => change::add(here, args),
         TaskCommand::Deps(args) => change::deps(here, args),
-        TaskCommand::Waves(args) => show::waves(here, &args),
-        TaskCommand::Graph(args) => show::drawing(here, &args),
-        TaskCommand::Lint(which) => run_lint(here, &which),
+        TaskCommand::Graph(args) => show::graph(here, &args),
         TaskCommand::Sync(args) => sync::sync(here, &args),
         TaskCommand::Import(args) => import(here, &args),
     }

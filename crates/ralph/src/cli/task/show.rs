@@ -16,12 +16,21 @@ use ralph_core::tasks::graph::{self, Graph, TaskError, draw};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ListArgs {
+    /// The task to show in full
+    #[arg(
+        conflicts_with_all = ["all", "ready", "lint", "markdown", "json"],
+        add = ArgValueCandidates::new(complete::tasks)
+    )]
+    id: Option<String>,
     /// Include finished tasks
     #[arg(long)]
     all: bool,
     /// Only those that are ready
     #[arg(long, conflicts_with_all = ["all", "markdown", "json"])]
     ready: bool,
+    /// Check the criteria and the tasks for errors and risks
+    #[arg(long, conflicts_with_all = ["all", "ready", "markdown", "json"])]
+    lint: bool,
     /// Print a Markdown list
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
@@ -33,25 +42,10 @@ pub(crate) struct ListArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct ShowArgs {
-    /// Id of the task
-    #[arg(add = ArgValueCandidates::new(complete::tasks))]
-    pub(super) id: String,
-    #[command(flatten)]
-    pub(super) which: LoopArgs,
-}
-
-#[derive(Debug, clap::Args)]
 pub(crate) struct GraphArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
     format: Format,
-    #[command(flatten)]
-    target: TargetArgs,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct WavesArgs {
     /// Print one JSON document: the waves in which the open tasks can run side by side
     #[arg(long)]
     json: bool,
@@ -59,17 +53,24 @@ pub(crate) struct WavesArgs {
     target: TargetArgs,
 }
 
-/// The languages that a graph is drawn in.
+/// The forms that a graph is drawn in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
     Text,
     Dot,
     Mermaid,
+    Waves,
 }
 
 pub(super) fn list(here: &Here, args: &ListArgs) -> Result<Exit> {
     if args.ready {
         return ready(here, &args.which);
+    }
+    if args.lint {
+        return super::run_lint(here, &args.which);
+    }
+    if let Some(id) = &args.id {
+        return one(here, &args.which, id);
     }
     if args.all && args.markdown {
         return for_planner(here, &args.which);
@@ -97,26 +98,20 @@ fn for_planner(here: &Here, which: &LoopArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub(super) fn waves(here: &Here, args: &WavesArgs) -> Result<Exit> {
-    let which = match args.target.target()? {
-        Target::Orchestration(id) => return session::waves(here, id),
-        Target::Parallel(which) => return parallel::waves(here, which, args.json),
+pub(super) fn graph(here: &Here, args: &GraphArgs) -> Result<Exit> {
+    let is_in_waves = args.format == Format::Waves;
+    match args.target.target()? {
+        Target::Orchestration(id) if is_in_waves => return session::waves(here, id),
+        Target::Orchestration(id) => return session::drawing(here, id, args.format),
+        Target::Parallel(which) if is_in_waves => return parallel::waves(here, which, args.json),
         Target::Loop(which) if args.json => return parallel::waves(here, which, true),
-        _ => &args.target.which,
-    };
-    let tasks = super::find(here, which)?.state.task_graph;
-    draw(&tasks, &draw::in_waves(&tasks, here.now), NO_TASKS)
-}
-
-pub(super) fn drawing(here: &Here, args: &GraphArgs) -> Result<Exit> {
-    if let Target::Orchestration(id) = args.target.target()? {
-        return session::drawing(here, id, args.format);
+        _ => {}
     }
     let tasks = super::find(here, &args.target.which)?.state.task_graph;
     in_format(args.format, &tasks, here.now, NO_TASKS)
 }
 
-/// Prints the graph in one of the languages.
+/// Prints the graph in one of the forms.
 pub(crate) fn in_format(
     format: Format,
     tasks: &[Task],
@@ -128,6 +123,7 @@ pub(crate) fn in_format(
         // Tools that read these languages accept an empty graph.
         Format::Dot => print(&draw::dot(tasks, now)),
         Format::Mermaid => print(&draw::mermaid(tasks, now)),
+        Format::Waves => draw(tasks, &draw::in_waves(tasks, now), none),
     }
 }
 
@@ -144,11 +140,11 @@ fn print(text: &str) -> Result<Exit> {
 
 const NO_TASKS: &str = "there are no tasks; `ralph task add NAME` adds one";
 
-pub(super) fn one(here: &Here, args: &ShowArgs) -> Result<Exit> {
-    let tasks = super::find(here, &args.which)?.state.task_graph;
+fn one(here: &Here, which: &LoopArgs, id: &str) -> Result<Exit> {
+    let tasks = super::find(here, which)?.state.task_graph;
     let graph = Graph::new(&tasks, here.now);
-    let missing = || TaskError::NoSuchTask { id: visible(&args.id) }.to_string();
-    let task = graph.get(&args.id).with_context(missing)?;
+    let missing = || TaskError::NoSuchTask { id: visible(id) }.to_string();
+    let task = graph.get(id).with_context(missing)?;
     screen::print(&described(&graph, task))
 }
 
