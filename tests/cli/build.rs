@@ -122,23 +122,16 @@ fn the_last_round_that_is_asked_for_may_complete_the_loop() {
 
 #[test]
 fn the_exit_codes_are_the_same_in_the_guides_and_in_the_help() {
-    let of_rounds = "Exit codes: 0 the loop is complete; 1 it ended otherwise or is paused; 4 a program is missing; 130 you \
-                     interrupted it.";
-    let of_workers = "Exit codes: 0 the loop is complete; 1 tasks are unfinished, the loop ended otherwise, or you must \
-                      act; 4 the client failed; 130 you interrupted it.";
+    let codes = "Exit codes: 0 the loop is complete; 1 it ended otherwise, is paused, or tasks are unfinished; 4 a \
+                 program is missing or failed; 130 you interrupted it.";
     let world = World::new();
     let guide = |name: &str| {
         let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
         fs::read_to_string(path).unwrap()
     };
-    let texts = [
-        (of_rounds, guide("run.md")),
-        (of_rounds, world.ralph(&["run", "--help"]).done().stdout),
-        (of_rounds, world.ralph(&["build", "--help"]).done().stdout),
-        (of_workers, guide("parallel.md")),
-        (of_workers, world.ralph(&["parallel", "run", "--help"]).done().stdout),
-    ];
-    for (codes, text) in texts {
+    let help = |name: &[&str]| world.ralph(&[name, &["--help"]].concat()).done().stdout;
+    let former = [help(&["build"]), help(&["parallel", "run"])];
+    for text in former.into_iter().chain([help(&["run"]), guide("run.md"), guide("parallel.md")]) {
         let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(folded.contains(codes), "{text}");
     }

@@ -139,7 +139,7 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "ralph build",
-        command: Some("build"),
+        command: Some("run"),
         set: || {
             let mut world = World::new();
             let client = world.root().join("client");
@@ -209,7 +209,7 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "ralph parallel run",
-        command: Some("parallel run"),
+        command: Some("run"),
         set: || {
             let mut world = World::new();
             let client = world.root().join("client");
@@ -442,7 +442,7 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "ralph verify",
-        command: Some("verify"),
+        command: Some("try"),
         set: || {
             let world = World::looping("--ac \"a=grep -q yes done\" --ac \"b=grep -q no other\"");
             world.write("done", "yes\n");

@@ -203,7 +203,7 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "ralph ideate",
-        command: Some("ideate"),
+        command: Some("plan"),
         set: || with_client(IDEAS),
         act: |_| person(&["ideate"]),
         // It writes logs alone; the next run has its own.

@@ -23,10 +23,10 @@ use RefusedTo::{EveryModel, LoopsModel};
 /// means that the command can be given only in another terminal. In a text that is not a command line the first match is
 /// reported, so `run` comes last. `status --shared` asks the remote, by the programs that the clone's configuration names.
 #[rustfmt::skip]
-pub const PERSONS_ONLY: [(&str, &str, RefusedTo); 36] = [
+pub const PERSONS_ONLY: [(&str, &str, RefusedTo); 33] = [
     ("start", "/ralph", LoopsModel), ("task import", "/ralph-plan", LoopsModel), ("plan", "", LoopsModel),
-    ("build", "", LoopsModel), ("parallel run", "", LoopsModel), ("share", "/ralph share", EveryModel),
-    ("status --shared", "", LoopsModel), ("refine loop", "", LoopsModel), ("ideate", "", LoopsModel),
+    ("share", "/ralph share", EveryModel),
+    ("status --shared", "", LoopsModel), ("refine loop", "", LoopsModel),
     ("accept", "/ralph accept", EveryModel), ("cancel --shared", "", EveryModel),
     ("cancel", "/ralph-cancel", LoopsModel), ("pause --shared", "", EveryModel), ("pause", "ralph pause", LoopsModel),
     ("resume --shared", "", EveryModel), ("resume", "/ralph resume", EveryModel), ("adopt", "", LoopsModel),
@@ -42,7 +42,7 @@ pub const PERSONS_ONLY: [(&str, &str, RefusedTo); 36] = [
 /// Other names of commands, which skills and scripts use. Each is rewritten before the words are parsed, so that whoever
 /// may give the command may give it under each name. `session`, the source document's word, comes first: the rows for
 /// `team` then apply to it.
-pub const ALIASES: [(&str, &str); 37] = [
+pub const ALIASES: [(&str, &str); 41] = [
     ("session", "team"),
     ("team status", "status --of=team"),
     ("team list", "status --of=team --all"),
@@ -69,7 +69,11 @@ pub const ALIASES: [(&str, &str); 37] = [
     ("checkpoint list", "checkpoint"),
     ("checkpoint show", "checkpoint --show"),
     ("criteria accept", "accept"),
+    ("verify", "try --once"),
     ("plan-sync", "task sync"),
+    ("build", "run --planned"),
+    ("parallel run", "run --parallel"),
+    ("ideate", "plan --ideas"),
     ("task ready", "task list --ready"),
     ("task show", "task list"),
     ("task lint", "task list --lint"),
@@ -84,28 +88,40 @@ pub const ALIASES: [(&str, &str); 37] = [
 
 /// The words after `ralph` with the command in place of its alias.
 pub fn without_alias<W: AsRef<OsStr> + From<String>>(mut words: Vec<W>) -> Vec<W> {
-    if words.first().is_some_and(|word| word.as_ref() == "refine") {
-        // What follows `--` is the client's.
-        let n_own = words.iter().position(|word| word.as_ref() == "--").unwrap_or(words.len());
-        let others = words.split_off(n_own);
-        words = words.into_iter().map(with_id).chain(others).collect();
+    let begins = |words: &[W], name: &str| {
+        let n = name.split(' ').count();
+        words.len() >= n && name.split(' ').zip(words).all(|(part, word)| *word.as_ref() == *part)
+    };
+    for (command, former, present) in FORMER_OPTIONS {
+        if begins(&words, command) {
+            // What follows `--` is the client's.
+            let n_own = words.iter().position(|word| word.as_ref() == "--").unwrap_or(words.len());
+            let others = words.split_off(n_own);
+            let own = words.into_iter().map(|word| renamed(word, former, present));
+            words = own.chain(others).collect();
+        }
     }
     for (alias, command) in ALIASES {
-        let n = alias.split(' ').count();
-        let is_alias = words.len() >= n
-            && alias.split(' ').zip(&words).all(|(part, word)| *word.as_ref() == *part);
-        if is_alias {
-            words.splice(..n, command.split(' ').map(|part| W::from(part.to_owned())));
+        if begins(&words, alias) {
+            let command = command.split(' ').map(|part| W::from(part.to_owned()));
+            words.splice(..alias.split(' ').count(), command);
         }
     }
     words
 }
 
-/// `--session`, the former name of the option `--id` of a refinement, under its present name.
-fn with_id<W: AsRef<OsStr> + From<String>>(word: W) -> W {
-    let value = word.as_ref().to_str().and_then(|word| word.strip_prefix("--session"));
+/// Options that a command had under another name: the command, the former name and the present one. `-n` are rounds.
+const FORMER_OPTIONS: [(&str, &str, &str); 3] = [
+    ("refine", "--session", "--id"),
+    ("build", "--max-iterations", "-n"),
+    ("parallel run", "-n", "--workers"),
+];
+
+/// An option under its present name; any other word as it is.
+fn renamed<W: AsRef<OsStr> + From<String>>(word: W, former: &str, present: &str) -> W {
+    let value = word.as_ref().to_str().and_then(|word| word.strip_prefix(former));
     match value.filter(|rest| rest.is_empty() || rest.starts_with('=')) {
-        Some(rest) => W::from(format!("--id{rest}")),
+        Some(rest) => W::from(format!("{present}{rest}")),
         None => word,
     }
 }
@@ -154,8 +170,8 @@ pub fn stops_or_looks(command: &str) -> bool {
 /// Commands that start something in a project. If the speaker is unknown, they are refused only
 /// while a loop is live in the same project, so that a timer can start work elsewhere.
 #[rustfmt::skip]
-const BEGINS: [&str; 14] = [
-    "start", "task import", "plan", "run", "run --shared", "build", "parallel run", "share", "refine loop", "ideate",
+const BEGINS: [&str; 11] = [
+    "start", "task import", "plan", "run", "run --shared", "share", "refine loop",
     "team new", "team run", "ralplan run", "install",
 ];
 
@@ -246,6 +262,9 @@ mod tests {
             ("refine restore 1", "restore"),
             ("checkpoint restore 1", "restore"),
             ("criteria accept", "accept"),
+            ("ideate doors", "plan"),
+            ("build -n 2", "run"),
+            ("parallel run", "run"),
         ] {
             let words: Vec<&str> = alias.split(' ').collect();
             assert_eq!(find(&words).map(|(command, _)| command), Some(command), "{alias}");
@@ -267,6 +286,9 @@ mod tests {
         assert_eq!(of("refine status --session a"), "status --of=refine --id a");
         assert_eq!(of("refine loop --session=a"), "refine loop --id=a");
         assert_eq!(of("status --session a"), "status --session a");
+        assert_eq!(of("build --max-iterations 0"), "run --planned -n 0");
+        assert_eq!(of("run --max-iterations 3"), "run --max-iterations 3");
+        assert_eq!(of("parallel run -n=2 -- -n"), "run --parallel --workers=2 -- -n");
         assert_eq!(of("refine loop -- --session a"), "refine loop -- --session a");
     }
 }

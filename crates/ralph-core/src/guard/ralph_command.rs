@@ -72,8 +72,8 @@ pub(super) fn named_in(text: &str) -> Option<String> {
 pub(super) fn typed(text: &str) -> Option<String> {
     // After a command without operands, further words make it a sentence: "ralph cancel works".
     #[rustfmt::skip]
-    const TAKE_WORDS: [&str; 12] = [
-        "adopt", "build", "ideate", "parallel", "plan", "ralplan", "refine", "restore", "run", "signal", "start",
+    const TAKE_WORDS: [&str; 9] = [
+        "adopt", "plan", "ralplan", "refine", "restore", "run", "signal", "start",
         "team",
     ];
     let words: Vec<&str> = text.split_whitespace().collect();

@@ -20,7 +20,7 @@ const GROUPS: [Group; 4] = [
     Group {
         name: "Work",
         first: &["run", "start", "plan", "ralplan", "refine", "try"],
-        others: &["build", "parallel", "share", "team", "ideate", "task", "check", "verify"],
+        others: &["parallel", "share", "team", "task", "check"],
     },
     Group {
         name: "Look",
@@ -139,8 +139,8 @@ mod tests {
             let shown = one.get_arguments().filter(|argument| !argument.is_hide_set());
             flags.extend(shown.filter_map(clap::Arg::get_long).filter(|flag| *flag != "help"));
         }
-        // `--once` and `--ready` took the place of two commands.
-        assert!(flags.len() <= 57, "{} options: {flags:?}", flags.len());
+        // `--once`, `--ready`, `--lint`, `--show`, `--ideas` and `--planned` took the place of commands.
+        assert!(flags.len() <= 58, "{} options: {flags:?}", flags.len());
         for former in ["refine", "trace", "max-workers", "result", "reason", "none", "mode"] {
             assert!(!flags.contains(former), "{former}");
         }

@@ -65,8 +65,7 @@ fn same_letters(one: &str, other: &str) -> bool {
 
 /// The typed line with the words of its task in quotes.
 fn in_quotes(typed: &str, words: &[String]) -> Option<String> {
-    let takes_task =
-        ["ralph run", "ralph start", "ralph plan", "ralph ralplan run", "ralph team run"];
+    let takes_task = ["ralph run", "ralph start", "ralph ralplan run", "ralph team run"];
     let rest = words.get(typed.split(' ').count()..).filter(|_| takes_task.contains(&typed))?;
     let task: Vec<&str> =
         rest.iter().map(String::as_str).take_while(|word| !word.starts_with('-')).collect();

@@ -88,11 +88,9 @@ enum Command {
     Checkpoint(checkpoint::Args),
     /// Work unattended, in fresh clients, until the criteria hold
     Run(Box<run::Args>),
-    /// Carry out the planned tasks, each in a fresh client
-    Build(run::BuildArgs),
-    /// Plan tasks in headless rounds
+    /// Plan tasks in headless rounds, or collect ideas
     Plan(plan::Args),
-    /// Carry out tasks side by side, each in its own worktree
+    /// Merge what workers did side by side, and remove their worktrees
     #[command(subcommand)]
     Parallel(parallel::ParallelCommand),
     /// Share the planned loop with other machines through a git remote
@@ -106,18 +104,14 @@ enum Command {
     /// Revise a plan or the tasks until they no longer change
     #[command(subcommand)]
     Refine(refine::RefineCommand),
-    /// Have a client collect ideas; print them as tasks for `ralph task sync`
-    Ideate(plan::IdeateArgs),
     /// Show and change the loop's tasks
     Task(task::Args),
     /// Register the hooks; copy the skills and agents
     Install(crate::setup::install::Args),
     /// Undo what `ralph install` did
     Uninstall(crate::setup::uninstall::Args),
-    /// Run the criteria also without the change and with other tests
-    Try(verify::TryArgs),
-    /// Run the acceptance criteria of a loop and record receipts
-    Verify(verify::Args),
+    /// Run the criteria, also without the change and with other tests
+    Try(verify::Args),
     /// Run the checks that follow an edit in a loop
     Check(check::Args),
     /// Print the facts about this project that each session gets at its start
@@ -170,7 +164,7 @@ fn reach_of(command: &Command, name: &str) -> Reach {
         (Command::Report(args), _) if args.writes() => Reach::Elsewhere,
         (Command::Statusline(args), _) if args.runs_another() => Reach::Elsewhere,
         (_, "doctor" | "demo" | "man" | "refine peek" | "refine attach") => Reach::Elsewhere,
-        (_, "check" | "verify" | "try" | "blocked" | "mark" | "team repair") => Reach::OneLoop,
+        (_, "check" | "try" | "blocked" | "mark" | "team repair") => Reach::OneLoop,
         (_, "parallel merge" | "parallel clean" | "refine begin" | "refine end") => Reach::OneLoop,
         (_, "task list" | "task graph" | "checkpoint") => Reach::Reads,
         (Command::Task(_), _) => Reach::OneLoop,
@@ -240,18 +234,15 @@ pub fn run() -> ExitCode {
         Command::Checkpoint(args) => checkpoint::run(&args),
         Command::Task(args) => task::run(args),
         Command::Run(args) => run::run(&args),
-        Command::Build(args) => run::run_build(&args),
         Command::Parallel(command) => parallel::run(&command),
         Command::Share(args) => share::run(&args),
         Command::Ralplan(command) => ralplan::run(&command),
         Command::Team(command) => session::run(&command),
         Command::Refine(command) => refine::run(&command),
-        Command::Ideate(args) => plan::run_ideate(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Install(args) => crate::setup::install::run(&args),
         Command::Uninstall(args) => crate::setup::uninstall::run(&args),
-        Command::Try(args) => verify::run_observed(&args),
-        Command::Verify(args) => verify::run(&args),
+        Command::Try(args) => verify::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Context(args) => context::run(&args),
         Command::Blocked(args) => blocked::run(&args),

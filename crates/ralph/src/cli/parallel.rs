@@ -1,16 +1,17 @@
 //! `ralph parallel …`: works on tasks side by side, each in a worktree of its own.
 
+use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, visible, visible_lines};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs, LoopFilter, ViewArgs};
-use crate::command::{complete, number};
 use crate::parallel::OTHERS_TURN;
 use crate::parallel::clean::{self, CleanItem};
 use crate::parallel::merge::{self, MergeOrder, Merged, WorkerMerge};
+use crate::runs::build::{self, RunOptions};
 use crate::runs::options::{self, ClientOptions};
 use crate::runs::parallel::ParallelRun;
-use crate::runs::{build, client, parallel as runs};
+use crate::runs::{client, parallel as runs};
 use crate::verify::{Silent, Watcher};
 use anyhow::Result;
 use clap_complete::engine::ArgValueCandidates;
@@ -19,7 +20,7 @@ use ralph_core::evidence::receipt::ReceiptStatus;
 use ralph_core::modes::build as rules;
 use ralph_core::modes::parallel::merge::MergeOutcome;
 use ralph_core::modes::parallel::{self, NextParallelStep, WavePlan};
-use ralph_core::state::{Criterion, LimitFlag, LoopState, Task};
+use ralph_core::state::{Criterion, LoopState, Task};
 use ralph_io::git::worker_base::{self, Base};
 use ralph_io::process::wait_any::Interrupts;
 use ralph_io::project::user_files;
@@ -33,8 +34,6 @@ use std::time::Duration;
 /// What to do about tasks that could be worked on side by side.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum ParallelCommand {
-    /// Carry out the planned tasks with several clients at once
-    Run(RunArgs),
     /// Merge the finished tasks and run the criteria after each merge
     Merge(MergeArgs),
     /// Remove the worktrees and branches of merged tasks
@@ -43,7 +42,6 @@ pub(crate) enum ParallelCommand {
 
 pub(crate) fn run(command: &ParallelCommand) -> Result<Exit> {
     match command {
-        ParallelCommand::Run(args) => work_through(args),
         ParallelCommand::Merge(args) => merge(args),
         ParallelCommand::Clean(args) => clean(args),
     }
@@ -235,57 +233,37 @@ fn not_in_base(files: &[String]) -> String {
     }
 }
 
-// `ralph parallel run`: works through the planned tasks without a person, several clients at once.
+// `ralph run --parallel`: works through the planned tasks without a person, several clients at once.
 //
 // Like `ralph build`, but each task is done in a worktree of its own and merged when it is done.
 // When all are merged, the criteria run on the merged result; build rounds fix what fails.
 
-const EXIT_CODES: &str = "Exit codes: 0 the loop is complete; 1 tasks are unfinished, the loop ended otherwise, or \
-    you must act; 4 the client failed; 130 you interrupted it.";
-
-/// How many at once, and how the client is called.
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXIT_CODES)]
-pub(crate) struct RunArgs {
-    /// Maximum number of workers at once [default: the loop's limit]
-    #[arg(long, short_alias = 'n', value_name = "N", value_parser = number::limit::<u32>(LimitFlag::MaxWorkers))]
-    workers: Option<u32>,
-    /// Once all work is merged and the criteria hold, have fresh reviewers examine the changes
-    #[arg(long)]
-    review: bool,
-    #[command(flatten)]
-    which: LoopArgs,
-    #[command(flatten)]
-    client: ClientOptions,
-}
-
 /// The alternative that needs no worktrees.
 const ONE_AFTER_ANOTHER: &str = "or let `ralph build` do the tasks one after another";
 
-pub(crate) fn work_through(args: &RunArgs) -> Result<Exit> {
-    let here = Here::gather()?;
-    let found = select_loop::one(&here, &args.which, LoopFilter::WithTasks)?;
+pub(super) fn work_through(here: &Here, how: &RunOptions, workers: Option<u32>) -> Result<Exit> {
+    let found = select_loop::one(here, &how.which, LoopFilter::WithTasks)?;
     build::nobody_works(&found.state)?;
-    args.client.keep(&here, &found.state);
+    how.client.keep(here, &found.state);
     let base = worker_base::look(&here.root)?;
     let base = base.map_err(|why| refused(Exit::No, format!("{why}; {ONE_AFTER_ANOTHER}")))?;
-    let logs = options::logs(&here, "parallel");
-    if args.client.dry_run {
-        return show(&plan(&here, &found.file, args, logs), args, found.state);
+    let logs = options::logs(here, "parallel");
+    if how.client.dry_run {
+        return show(&plan(here, &found.file, &how.client, logs), workers, found.state);
     }
     client::client()?;
-    let mode = args.client.ready(&here, "build", &build::needs())?;
+    let mode = how.client.ready(here, "build", &build::needs())?;
     tell_of_uncommitted(&base.uncommitted);
     let _alone = build::alone(&found.file)?;
     user_files::make_folders(&logs, 0o700)?;
-    let freed = runs::free(&here, &found.file)?;
-    let state = take_up(&here, &found, args)?;
+    let freed = runs::free(here, &found.file)?;
+    let state = take_up(here, &found, how, workers)?;
     build::announce(&state, &logs, "workers of", &mode);
     for line in freed.into_iter().chain(runs::kept(&state)) {
         screen::tell(&screen::visible(&line));
     }
     let interrupts = Interrupts::catch()?;
-    let plan = plan(&here, &found.file, args, logs);
+    let plan = plan(here, &found.file, &how.client, logs);
     runs::all(&plan, &interrupts)
 }
 
@@ -306,15 +284,20 @@ fn merge_all(here: &Here, file: &LoopFile) -> Result<Vec<String>> {
 
 /// Unbinds the loop: this driver runs in no session, and the session that held the
 /// loop no longer does.
-fn take_up(here: &Here, found: &FoundLoop, args: &RunArgs) -> Result<LoopState> {
+fn take_up(
+    here: &Here,
+    found: &FoundLoop,
+    how: &RunOptions,
+    workers: Option<u32>,
+) -> Result<LoopState> {
     let bound = found.state.session_id.clone();
     let state = build::take_up(here, found, "parallel run", |state| {
         rules::go_on(state, here.now);
-        args.client.bind(here, state);
+        how.client.bind(here, state);
         state.session_id.clear();
         (state.turn, state.client, state.via) = (None, None, None);
-        build::ask_for_review(here, state, args.review);
-        if let Some(most) = args.workers {
+        build::ask_for_review(here, state, how.review);
+        if let Some(most) = workers {
             state.limits.max_workers = most;
         }
     })?;
@@ -326,16 +309,16 @@ fn take_up(here: &Here, found: &FoundLoop, args: &RunArgs) -> Result<LoopState> 
 fn plan<'a>(
     here: &'a Here,
     file: &'a LoopFile,
-    args: &'a RunArgs,
+    client: &'a ClientOptions,
     logs: PathBuf,
 ) -> ParallelRun<'a> {
-    ParallelRun { here, file, client: &args.client, logs, merge: &merge_all }
+    ParallelRun { here, file, client, logs, merge: &merge_all }
 }
 
 /// Prints the command of each worker that would be started.
-fn show(plan: &ParallelRun<'_>, args: &RunArgs, mut state: LoopState) -> Result<Exit> {
+fn show(plan: &ParallelRun<'_>, workers: Option<u32>, mut state: LoopState) -> Result<Exit> {
     rules::go_on(&mut state, plan.here.now);
-    state.limits.max_workers = args.workers.unwrap_or(state.limits.max_workers);
+    state.limits.max_workers = workers.unwrap_or(state.limits.max_workers);
     let rounds = runs::planned(plan, &state)?;
     if rounds.is_empty() {
         screen::tell("no task could be begun now");

@@ -1,4 +1,4 @@
-//! `ralph plan` and `ralph ideate`: headless clients that plan tasks, or look for ideas.
+//! `ralph plan`: headless clients that plan tasks, or look for ideas.
 
 use crate::cli::task;
 use crate::command::context_dir::Here;
@@ -35,11 +35,32 @@ pub(crate) struct Args {
         allow_hyphen_values = true
     )]
     rounds: u32,
+    /// Collect ideas instead, about a WISH, and print them as tasks for `ralph task sync`
+    #[arg(long, conflicts_with = "rounds")]
+    ideas: bool,
+    /// Subject of the ideas
+    #[arg(value_name = "WISH", requires = "ideas")]
+    wish: Vec<String>,
+    /// The model for the ideas, passed as the client's `--model`
+    #[arg(
+        long,
+        value_name = "MODEL",
+        default_value = "opus",
+        requires = "ideas",
+        add = ArgValueCandidates::new(complete::models)
+    )]
+    model: String,
+    /// Print where the text of the prompt for the ideas comes from
+    #[arg(long, requires = "ideas")]
+    explain: bool,
     #[command(flatten)]
     client: ClientOptions,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Exit> {
+    if args.ideas {
+        return ideate(args);
+    }
     if args.rounds == 0 {
         return Err(usage("planning needs at least one round: `ralph plan -n 1`"));
     }
@@ -63,32 +84,12 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     planner.all()
 }
 
-// `ralph ideate`: one client looks for ideas, which are printed as tasks for `ralph plan-sync`.
+// `ralph plan --ideas`: one client looks for ideas, which are printed as tasks for `ralph plan-sync`.
 //
 // Standard output holds the existing tasks and then the ideas, one on each line, so a sync with
 // these lines adds the ideas and loses nothing. This command itself changes nothing.
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct IdeateArgs {
-    /// Subject of the ideas
-    #[arg(value_name = "WISH")]
-    wish: Vec<String>,
-    /// The model, passed as the client's `--model`
-    #[arg(
-        long,
-        value_name = "MODEL",
-        default_value = "opus",
-        add = ArgValueCandidates::new(complete::models)
-    )]
-    model: String,
-    /// Print where the text of each prompt comes from
-    #[arg(long)]
-    explain: bool,
-    #[command(flatten)]
-    client: ClientOptions,
-}
-
-pub(crate) fn run_ideate(args: &IdeateArgs) -> Result<Exit> {
+fn ideate(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let logs = options::logs(&here, "ideate");
     if args.explain {
@@ -171,7 +172,7 @@ fn ask_again(problems: &[Problem]) -> String {
     )
 }
 
-fn round(here: &Here, args: &IdeateArgs, logs: &Path) -> Result<ClientRound> {
+fn round(here: &Here, args: &Args, logs: &Path) -> Result<ClientRound> {
     let wish = args.wish.join(" ");
     let wish = if wish.trim().is_empty() { "nothing in particular" } else { wish.trim() };
     let session =

@@ -1,5 +1,6 @@
-//! `ralph run` and `ralph build`: work without a person, in rounds of fresh clients, until the criteria hold.
+//! `ralph run`: work without a person, in rounds of fresh clients, until the criteria hold.
 
+use super::parallel;
 use super::start::{LoopLimits, can_start};
 use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, refused, usage};
@@ -17,9 +18,9 @@ use ralph_io::git::shared::SharedPlace;
 use ralph_io::store::lifecycle;
 use std::path::{Path, PathBuf};
 
-/// Exit codes of `ralph run` and `ralph build`, shown in their help.
-pub(super) const EXIT_CODES: &str = "Exit codes: 0 the loop is complete; 1 it ended otherwise or is paused; 4 a program is \
-    missing; 130 you interrupted it.";
+/// Exit codes of `ralph run`, shown in its help.
+pub(super) const EXIT_CODES: &str = "Exit codes: 0 the loop is complete; 1 it ended otherwise, is paused, or tasks are \
+    unfinished; 4 a program is missing or failed; 130 you interrupted it.";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
@@ -33,10 +34,16 @@ pub(crate) struct Args {
     /// Ralph ticks what is done
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, conflicts_with_all = ["task", "file"])]
     plan: Option<String>,
+    /// Carry out the tasks that are planned; change none of the loop's limits
+    #[arg(long, conflicts_with_all = NEW_LOOP)]
+    planned: bool,
+    /// Carry out the planned tasks with several clients at once, each in a worktree of its own
+    #[arg(long, conflicts_with_all = NEW_LOOP, conflicts_with_all = ["planned", "rounds", "branch", "commit", "json"])]
+    parallel: bool,
     #[command(flatten)]
     shared: SharedArgs,
-    /// Maximum number of workers at once in a shared loop [default: the plan's limit]
-    #[arg(long, value_name = "N", value_parser = number::limit::<u32>(LimitFlag::MaxWorkers), requires = "shared")]
+    /// Maximum number of workers at once in parallel, or of a shared loop [default: the loop's limit]
+    #[arg(long, value_name = "N", value_parser = number::limit::<u32>(LimitFlag::MaxWorkers))]
     workers: Option<u32>,
     #[command(flatten)]
     limits: LoopLimits,
@@ -46,6 +53,21 @@ pub(crate) struct Args {
     #[command(flatten)]
     how: RunOptions,
 }
+
+/// What only a loop can take that begins, or continues with other limits.
+const NEW_LOOP: [&str; 11] = [
+    "task",
+    "file",
+    "plan",
+    "shared",
+    "max_iterations",
+    "max_minutes",
+    "max_tokens",
+    "stall_limit",
+    "criteria",
+    "tests_may_change",
+    "max_cost",
+];
 
 const NOTHING: &str = "this project has no loop to continue; type `ralph run \"what to do\"`, or plan tasks first with `ralph plan`";
 
@@ -71,6 +93,15 @@ impl Args {
 
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
+    if args.parallel {
+        return parallel::work_through(&here, &args.how, args.workers);
+    }
+    if args.workers.is_some() && args.shared.shared.is_none() {
+        return Err(usage("`--workers` goes with `--parallel` or `--shared`"));
+    }
+    if args.planned {
+        return carry_out_planned(args, &here);
+    }
     if let Some(id) = &args.shared.shared {
         let place = match args.shared.place(&here) {
             Err(error) => shared::known_place(&here, id, args.shared.remote()).ok_or(error)?,
@@ -181,26 +212,12 @@ fn read(file: &Path) -> Result<String> {
     given::file(file)
 }
 
-// `ralph build`: works through the planned tasks without a person. It is `ralph run` on a plan.
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXIT_CODES, mut_arg("rounds", as_in_build))]
-pub(crate) struct BuildArgs {
-    #[command(flatten)]
-    how: RunOptions,
-}
-
-/// The rounds of a build have a long flag, which means the turns of the loop in `ralph run`.
-fn as_in_build(rounds: clap::Arg) -> clap::Arg {
-    rounds.long("max-iterations").help("Maximum number of rounds; 0: until no task is ready")
-}
-
-pub(crate) fn run_build(args: &BuildArgs) -> Result<Exit> {
-    let here = Here::gather()?;
-    let found = select_loop::one(&here, &args.how.which, LoopFilter::WithTasks)?;
+/// Works through the planned tasks, as `ralph build`.
+fn carry_out_planned(args: &Args, here: &Here) -> Result<Exit> {
+    let found = select_loop::one(here, &args.how.which, LoopFilter::WithTasks)?;
     build::nobody_works(&found.state)?;
     if args.how.client.dry_run {
-        return build::show_first(&here, Some(&found.file), &found.state, &args.how, "build");
+        return build::show_first(here, Some(&found.file), &found.state, &args.how, "build");
     }
-    ReadyRun::check(&here, "build", &args.how, Some(&found.state))?.work_on(&found, |_| {})
+    ReadyRun::check(here, "build", &args.how, Some(&found.state))?.work_on(&found, |_| {})
 }

@@ -1,4 +1,4 @@
-//! `ralph verify`: runs the acceptance commands of a loop and keeps their receipts.
+//! `ralph try`, of which `ralph verify` is a part: runs the acceptance commands of a loop and keeps their receipts.
 
 use crate::cli::status::text::worth;
 use crate::command::complete;
@@ -30,6 +30,12 @@ pub(crate) struct Args {
     /// Ids of the criteria to run [default: all]
     #[arg(value_name = "AC", add = ArgValueCandidates::new(complete::criteria))]
     ids: Vec<String>,
+    /// Run each criterion only on the files as they are
+    #[arg(long)]
+    once: bool,
+    /// Also run each criterion in a clean copy, after the command of `[evidence] clean`
+    #[arg(long, conflicts_with = "once")]
+    clean: bool,
     /// Run the criteria side by side
     #[arg(long)]
     parallel: bool,
@@ -40,28 +46,9 @@ pub(crate) struct Args {
     which: LoopArgs,
 }
 
-/// What `ralph try` does beyond `ralph verify`.
-#[derive(Debug, clap::Args)]
-pub(crate) struct TryArgs {
-    #[command(flatten)]
-    args: Args,
-    /// Also run each criterion in a clean copy, after the command of `[evidence] clean`
-    #[arg(long)]
-    clean: bool,
-}
-
-/// Runs the criteria with all observations.
-pub(crate) fn run_observed(args: &TryArgs) -> Result<Exit> {
-    run_as(&args.args, Some(args.clean))
-}
-
-/// Runs the criteria once; succeeds if all the requested ones hold.
+/// Runs the criteria; succeeds if all the requested ones hold.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    run_as(args, None)
-}
-
-/// `clean`: whether a clean copy is tried, too; `None` without any observation.
-fn run_as(args: &Args, clean: Option<bool>) -> Result<Exit> {
+    let clean = (!args.once).then_some(args.clean);
     let here = Here::gather()?;
     let found = meant(&here, &args.which)?;
     if clean == Some(true) && Settings::of(&found.state).evidence().clean.is_none() {
@@ -81,7 +68,7 @@ fn run_as(args: &Args, clean: Option<bool>) -> Result<Exit> {
     let watcher = VerifyDisplay::new(&found.state, &args.ids);
     let outcome = carry_out(&here, &found, &args.ids, request, &watcher)?;
     drop(watcher);
-    let holds = report(found.file.folder(), &outcome, args, clean.is_some())?;
+    let holds = report(found.file.folder(), &outcome, args)?;
     Ok(if holds { Exit::Done } else { Exit::No })
 }
 
@@ -172,7 +159,7 @@ fn carry_out(
 }
 
 /// Prints the status of the criteria; true if all the requested ones hold.
-fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args, is_observed: bool) -> Result<bool> {
+fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args) -> Result<bool> {
     let named = outcome.named(&args.ids);
     let open: Vec<_> = named.iter().filter(|(_, standing)| !standing.is_met()).collect();
     if args.json {
@@ -203,7 +190,7 @@ fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args, is_observed: bool
             lines.push(format!("  whole output: {}", visible(&file)));
         }
     }
-    if is_observed {
+    if !args.once {
         for (criterion, standing) in named.iter().filter(|(one, _)| one.review.is_none()) {
             if standing.is_met() {
                 let line = observed::sentence(criterion, *standing);

@@ -33,7 +33,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What `ralph run` and `ralph build` share on the command line.
+/// What every form of `ralph run` takes on the command line.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct RunOptions {
     /// Maximum number of rounds before it pauses; 0: no limit
@@ -55,7 +55,7 @@ pub(crate) struct RunOptions {
     commit: bool,
     /// Once the criteria hold, have fresh reviewers examine the changes
     #[arg(long)]
-    review: bool,
+    pub(crate) review: bool,
     /// Print one JSON object for each event; not with --shared
     #[arg(long)]
     json: bool,
