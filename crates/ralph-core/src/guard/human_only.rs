@@ -88,12 +88,8 @@ pub const ALIASES: [(&str, &str); 41] = [
 
 /// The words after `ralph` with the command in place of its alias.
 pub fn without_alias<W: AsRef<OsStr> + From<String>>(mut words: Vec<W>) -> Vec<W> {
-    let begins = |words: &[W], name: &str| {
-        let n = name.split(' ').count();
-        words.len() >= n && name.split(' ').zip(words).all(|(part, word)| *word.as_ref() == *part)
-    };
     for (command, former, present) in FORMER_OPTIONS {
-        if begins(&words, command) {
+        if starts_with(&words, command) {
             // What follows `--` is the client's.
             let n_own = words.iter().position(|word| word.as_ref() == "--").unwrap_or(words.len());
             let others = words.split_off(n_own);
@@ -102,12 +98,22 @@ pub fn without_alias<W: AsRef<OsStr> + From<String>>(mut words: Vec<W>) -> Vec<W
         }
     }
     for (alias, command) in ALIASES {
-        if begins(&words, alias) {
+        if starts_with(&words, alias) {
             let command = command.split(' ').map(|part| W::from(part.to_owned()));
             words.splice(..alias.split(' ').count(), command);
         }
     }
     words
+}
+
+/// The alias under which a command was typed; `None` if it was typed by its name.
+pub fn typed_alias<W: AsRef<OsStr>>(words: &[W]) -> Option<&'static str> {
+    ALIASES.iter().map(|(alias, _)| *alias).find(|alias| starts_with(words, alias))
+}
+
+fn starts_with<W: AsRef<OsStr>>(words: &[W], name: &str) -> bool {
+    let n = name.split(' ').count();
+    words.len() >= n && name.split(' ').zip(words).all(|(part, word)| *word.as_ref() == *part)
 }
 
 /// Options that a command had under another name: the command, the former name and the present one. `-n` are rounds.

@@ -163,6 +163,7 @@ pub fn label(mode: &ModeState) -> &str {
 pub fn at_stop(state: &LoopState) -> &'static dyn AtStop {
     of(&state.mode)
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;

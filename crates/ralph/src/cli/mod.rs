@@ -355,6 +355,8 @@ fn give_alone(name: &str) -> anyhow::Error {
          without this command"
             .to_owned()
     } else {
+        let given: Vec<OsString> = std::env::args_os().skip(1).collect();
+        let name = rules::typed_alias(&given).unwrap_or(name);
         format!(
             "give `ralph {name} …` alone: one command, no pipe, no `&&`, no redirection, no variable"
         )

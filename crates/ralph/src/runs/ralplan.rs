@@ -5,8 +5,7 @@
 
 use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state};
-use crate::command::screen;
-use crate::command::screen::visible;
+use crate::command::screen::{self, visible};
 use crate::command::select_loop::FoundLoop;
 use crate::runs::client::{ClientRound, RoundOutcome, RoundResult};
 use crate::runs::engine::{self, ClientRunner, LoopOwner, MemberExit, Owner, RunEnd, Then};

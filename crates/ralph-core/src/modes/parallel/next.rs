@@ -3,12 +3,10 @@
 //! The session asks again after every step, so the model does not have to remember anything: first
 //! start what can be started, then merge what is done, then wait.
 
-use crate::modes::flow;
-use crate::modes::flow::AgentInput;
+use crate::modes::flow::{self, AgentInput};
 use crate::modes::parallel::{WORKER, startable, taken};
 use crate::state::{LoopState, Task, TaskSummary, Worker};
-use crate::tasks::graph;
-use crate::tasks::graph::Graph;
+use crate::tasks::graph::{self, Graph};
 use crate::text::plural::noun;
 use crate::text::truncate::bounded;
 use jiff::Timestamp;
@@ -251,6 +249,7 @@ mod tests {
         assert!(calls[0].prompt.starts_with("Ralph task T-1\n"));
     }
 }
+
 #[cfg(test)]
 mod prompt_tests {
     use super::super::tests::loop_of;

@@ -4,8 +4,7 @@
 //! An agent is told where to read and not what to think: it receives the plan's path, the feedback
 //! as given, and the answers as written.
 
-use crate::modes::flow;
-use crate::modes::flow::AgentInput;
+use crate::modes::flow::{self, AgentInput};
 use crate::modes::ralplan::step::named;
 use crate::modes::ralplan::{PlanEvent, PlanOutcome, Role, question, short, step};
 use crate::state::{PlanPhase, RalplanState};
@@ -382,6 +381,7 @@ mod tests {
         check(&plan, "ralplan-planner", &["use less"]);
     }
 }
+
 #[cfg(test)]
 mod call_tests {
     use super::super::step::tests::{H1, H2, REJECT, awaiting, in_review, planning, verdict};

@@ -132,6 +132,7 @@ mod tests {
         assert_eq!(patched(&before, &difference) + "\n", after);
     }
 }
+
 #[cfg(test)]
 mod meanwhile_tests {
     use super::*;

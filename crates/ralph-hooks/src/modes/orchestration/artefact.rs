@@ -14,11 +14,9 @@ use ralph_core::modes::orchestration::rules::{
     RuleRefusal, WriteTarget, Writer, may_change, may_leave_progress, may_mark, may_write,
 };
 use ralph_core::modes::orchestration::snapshot::Snapshot;
-use ralph_core::shell;
-use ralph_core::shell::Simple;
+use ralph_core::shell::{self, Simple};
 use ralph_core::state::{LoopState, OrchestrationCall, OrchestrationState};
-use ralph_io::client;
-use ralph_io::client::transcript;
+use ralph_io::client::{self, transcript};
 use ralph_io::store::home::Home;
 use ralph_io::store::places;
 use serde_json::Value;
