@@ -698,6 +698,8 @@ fn a_terminal_server_from_before_the_client_is_the_users_whatever_its_shell() {
     tmux.types("ralph resume", |screen| screen.contains("resumed at 0/25"));
     tmux.types("ralph cancel", |_| !world.archived().is_empty());
     assert_eq!(by_whom(&world), "by the user on the command line");
+    // The server is ended by its socket, which goes with the world.
+    drop(tmux);
 }
 
 #[test]
