@@ -142,7 +142,7 @@ fn look(root: &Path, path: &str) -> Option<PlanSeen> {
     Some(seen)
 }
 
-/// Digest of the plan's text as it is now; empty if there is none.
+/// Digest of the present text of the plan; empty if there is none.
 fn hash_now(state: &LoopState) -> String {
     let path = state.ralplan().map_or("", |plan| plan.plan_path.as_str());
     plan_files::plan_hash(Path::new(&state.project_root), path)

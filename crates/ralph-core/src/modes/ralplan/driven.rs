@@ -30,7 +30,7 @@ pub struct DriverSeen<'a> {
     pub prefix: &'a str,
     /// True if the planning's document is gone.
     pub document_gone: bool,
-    /// Digest of the plan's text as it is now; empty if there is none.
+    /// Digest of the present text of the plan; empty if there is none.
     pub hash_now: &'a str,
 }
 

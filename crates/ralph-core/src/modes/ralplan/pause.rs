@@ -1,4 +1,4 @@
-//! Whether the session of a planning may end its turn.
+//! The row of a planning among the modes, and whether its session may end its turn.
 //!
 //! Until the verdict the session must go on, and each stop gives it the next step. When the user
 //! has to decide, the session is told so once and then may stop: silence is not consent, and asking
