@@ -40,8 +40,7 @@ const MEANT: [(&str, &str); 6] = [
 ];
 
 /// Commands that start something; only a slip of a letter suggests them.
-const STARTS: [&str; 8] =
-    ["start", "run", "build", "plan", "ralplan", "refine", "team", "parallel"];
+const STARTS: [&str; 7] = ["start", "run", "plan", "ralplan", "refine", "team", "parallel"];
 
 /// What to type in place of a command that does not exist.
 fn meant(error: &clap::Error, typed: &str, name: &str) -> Option<String> {

@@ -428,9 +428,7 @@ mod tests {
 
     #[test]
     fn a_round_without_a_loop_changes_no_loop() {
-        for command in
-            ["task done", "verify", "blocked", "task sync", "parallel merge", "refine end"]
-        {
+        for command in ["task add", "try", "blocked", "task sync", "parallel merge", "refine end"] {
             let why = refusal(command, Reach::OneLoop, ModelIn::Round, OWN).unwrap();
             assert!(why.contains("no loop of its own"), "{why}");
         }
@@ -453,8 +451,8 @@ mod tests {
             names_another(&line.split(' ').collect::<Vec<_>>(), own)
         };
         for line in [
-            "verify --loop x",
-            "task done T-1 --loop=x",
+            "try --loop x",
+            "mark T-1 done --loop=x",
             "blocked y --session x",
             "mark T-1 done --of=team --id x",
             "team repair --id=x",
@@ -464,10 +462,10 @@ mod tests {
             assert!(!names(line, &ModelsOwn::default()), "{line}");
         }
         for line in [
-            "verify --loop l",
-            "verify --session=s AC-1",
+            "try --loop l",
+            "try --session=s AC-1",
             "blocked loop",
-            "verify -- --loop x",
+            "try -- --loop x",
             "mark T-1 done --of=team --id o",
             "task add x --id T-2",
             "report --id x",
@@ -487,7 +485,7 @@ mod tests {
         assert!(!is_about_another("mark", &["mark", "T-1", "done"], &OWN_LOOP));
         assert!(is_about_another("mark", &["mark", "T-1", "done", "--of", "team"], &OWN_LOOP));
         assert!(is_about_another("mark", &["mark", "T-1", "done"], &ModelsOwn::default()));
-        assert!(!is_about_another("verify", &["verify"], &OWN_LOOP));
-        assert!(is_about_another("verify", &["verify", "--loop", "x"], &OWN_LOOP));
+        assert!(!is_about_another("try", &["try"], &OWN_LOOP));
+        assert!(is_about_another("try", &["try", "--loop", "x"], &OWN_LOOP));
     }
 }
