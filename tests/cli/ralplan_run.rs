@@ -80,7 +80,7 @@ fn at_terminal(world: &World, arguments: &str) -> Child {
     let mut command = world.command(Path::new("script"), "");
     command.env("TERM", "dumb");
     let line = format!("exec {} ralplan run {arguments}", env!("CARGO_BIN_EXE_ralph"));
-    start(command.args(["-qefc", &line, "/dev/null"]))
+    start(command.args(["-qefc", &line]).arg(world.path("screen")))
 }
 
 fn types(child: &mut Child, line: &str) {
@@ -241,6 +241,8 @@ fn who_will_type_no_more_is_waited_for_all_the_same() {
     let mut child = at_terminal(&world, "'Add a login'");
     asks(&world, 1);
     types(&mut child, "wait\n");
+    let screen = || fs::read_to_string(world.path("screen")).unwrap_or_default();
+    wait_for("what to do elsewhere", || screen().contains("In another terminal"));
     world.ralph(&["ralplan", "discard"]).done();
     let printed = world.finish(child, "");
     assert_eq!(printed.exit, 1, "{printed:#?}");

@@ -2,16 +2,18 @@
 //! The slow tool is a script that waits for a file; it notes each start in the project.
 
 use crate::world::{Ran, World};
-use ralph_test_support::{is_running, wait_until};
+use ralph_test_support::{PATIENCE, is_running, wait_until};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Reads all files, so it is slow by its nature, and then waits. A run on the tree from before the loop
 /// is not noted.
 const SLOW: &str = r#"
+[backpressure]
+budget_seconds = 120
 [[backpressure.check]]
 name = "slow"
 files = ["*.txt"]
@@ -21,9 +23,6 @@ case $PWD in */project) echo $$ >>"$HOME/starts";; esac
 while ! test -e "$HOME/go"; do sleep 0.02; done
 test -z "$found" || { echo "$found"; exit 1; }'''
 "#;
-
-/// Reached only by a failing test. The budget of a run is longer, so what ends in this time was ended.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 fn process(id: i32) -> Pid {
     Pid::from_raw(id).unwrap()
@@ -88,6 +87,7 @@ impl Play {
         self.world.state_path().parent().unwrap().to_owned()
     }
 
+    /// The budget of a run is longer than this patience, so what ends in time was ended.
     #[track_caller]
     fn until(&self, what: &str, holds: impl Fn() -> bool) {
         assert!(wait_until(PATIENCE, holds), "not within {PATIENCE:?}: {what}");
@@ -353,7 +353,8 @@ fn a_whole_check_that_was_quick_answers_the_next_edit() {
 
 #[test]
 fn a_wait_of_the_whole_budget_waits_for_all_checks() {
-    let play = Play::new(&format!("[backpressure]\nwait_seconds = 12\n{SLOW}"), "");
+    let whole = SLOW.replacen("budget_seconds = 120", "budget_seconds = 12\nwait_seconds = 12", 1);
+    let play = Play::new(&whole, "");
     play.go();
     assert_eq!(play.write("a.txt", "BAD one\n").context(), bad_one());
 }

@@ -1,16 +1,14 @@
 //! The entry that wakes a session whose background workers have fallen silent.
 
 use crate::world::{Ran, World, executable, run};
+use ralph_test_support::PATIENCE;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 const STOP_HOOK: &str = "ralph-stop-hook";
-
-/// Reached only by a test that fails: all that is waited for here comes at once.
-const PATIENCE: Duration = Duration::from_secs(15);
 
 fn worker(description: &str) -> Value {
     json!({"id": format!("id-{description}"), "type": "subagent", "status": "running",
