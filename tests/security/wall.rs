@@ -19,7 +19,7 @@ struct Walled {
 
 impl Walled {
     fn new() -> Walled {
-        let walled = Walled { folder: tempfile::tempdir().unwrap() };
+        let walled = Walled { folder: ralph_test_support::private_folder("ralph-test-") };
         for folder in
             ["home/walls", "home/manifest", "home/loops", "user", "project/sub", "project/evil.git"]
         {
@@ -221,7 +221,7 @@ fn no_line_behind_the_wall_changes_anything() {
 
 #[test]
 fn an_older_landlock_lets_no_more_through() {
-    for landlock in ["1", "3", "4"] {
+    for landlock in sample(vec!["1", "3", "4"], 3) {
         check(&leaks(), landlock);
     }
 }

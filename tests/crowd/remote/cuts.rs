@@ -22,27 +22,34 @@ struct Outcomes {
 }
 
 pub(super) fn anywhere() {
-    for server in servers(&CONNECTED) {
-        let (mut first, second) = (CloneOf::new(&server, "first"), CloneOf::new(&server, "second"));
-        let base = first.claim("T-1", None);
-        assert_eq!(first.finish(&base), Settled::Landed);
-        assert_eq!(second.read(&base.append.reference), Some(vec![base.record.clone()]));
-        let before = server.traffic();
-        first.push(&[&first.claim("T-1", Some(&base.record))]);
-        let whole = since(before, server.traffic());
-        // Measured with 2.47: after some cuts, `git push` over http waits for itself for ever.
-        first.repository.set_deadline(Duration::from_secs(3));
-        let mut outcomes = Outcomes::default();
-        for (fault, rival) in
-            cuts(&server, whole).into_iter().zip([None, Some(&second)].into_iter().cycle())
-        {
-            server.git(&["update-ref", &base.append.reference, base.record.as_str()]);
-            cut(&server, &base.record, &first, rival, fault, &mut outcomes);
+    // They wait for deadlines most of the time.
+    std::thread::scope(|scope| {
+        for server in servers(&CONNECTED) {
+            scope.spawn(move || anywhere_on_the_way_to(&server));
         }
-        println!("{:?}: {outcomes:?}", server.transport());
-        let landed = outcomes.landed_and_reported + outcomes.landed_in_doubt;
-        assert!(landed > 0 && outcomes.landed_later > 0 && outcomes.lost > 0, "{outcomes:?}");
+    });
+}
+
+fn anywhere_on_the_way_to(server: &GitServer) {
+    let (mut first, second) = (CloneOf::new(server, "first"), CloneOf::new(server, "second"));
+    let base = first.claim("T-1", None);
+    assert_eq!(first.finish(&base), Settled::Landed);
+    assert_eq!(second.read(&base.append.reference), Some(vec![base.record.clone()]));
+    let before = server.traffic();
+    first.push(&[&first.claim("T-1", Some(&base.record))]);
+    let whole = since(before, server.traffic());
+    // Measured with 2.47: after some cuts, `git push` over http waits for itself for ever.
+    first.repository.set_deadline(Duration::from_secs(3));
+    let mut outcomes = Outcomes::default();
+    for (fault, rival) in
+        cuts(server, whole).into_iter().zip([None, Some(&second)].into_iter().cycle())
+    {
+        server.git(&["update-ref", &base.append.reference, base.record.as_str()]);
+        cut(server, &base.record, &first, rival, fault, &mut outcomes);
     }
+    println!("{:?}: {outcomes:?}", server.transport());
+    let landed = outcomes.landed_and_reported + outcomes.landed_in_doubt;
+    assert!(landed > 0 && outcomes.landed_later > 0 && outcomes.lost > 0, "{outcomes:?}");
 }
 
 fn since(before: Traffic, after: Traffic) -> Traffic {
