@@ -17,7 +17,7 @@ struct Team {
 
 impl Team {
     fn of(n: usize) -> Team {
-        let remote = tempfile::tempdir().unwrap();
+        let remote = ralph_test_support::private_folder("ralph-test-");
         let team = Team { remote, machines: (0..n).map(|_| machine()).collect() };
         let url = team.url();
         let url = url.to_str().unwrap();

@@ -40,7 +40,7 @@ impl Printed {
 
 impl World {
     pub(crate) fn new() -> World {
-        let world = World { folder: tempfile::tempdir().unwrap() };
+        let world = World { folder: ralph_test_support::private_folder("ralph-test-") };
         for folder in ["home", "project", "other", "bin"] {
             fs::create_dir(world.path(folder)).unwrap();
         }

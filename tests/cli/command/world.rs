@@ -28,7 +28,7 @@ pub(crate) struct Answer(pub(crate) Value);
 impl World {
     pub(crate) fn new() -> World {
         World {
-            folder: tempfile::tempdir().unwrap(),
+            folder: ralph_test_support::private_folder("ralph-test-"),
             environment: Vec::new(),
             deadline: PATIENCE,
             runs_in: "",

@@ -26,7 +26,7 @@ pub(crate) struct World {
 impl World {
     /// With a client that runs this script; `$n` is which start of it this is.
     pub(crate) fn new(script: &str) -> World {
-        let world = World { folder: tempfile::tempdir().unwrap() };
+        let world = World { folder: ralph_test_support::private_folder("ralph-test-") };
         let text = format!(
             "#!/bin/bash\ncd {}\nprintf '%s\\n' \"$@\" >\"args.$(ls args.* 2>/dev/null | wc -l)\"\n\
              n=$(ls args.* | wc -l)\nsay() {{ printf '%s\\n' \"$1\"; }}\n{script}\n",

@@ -48,7 +48,7 @@ impl Browser {
             eprintln!("skipped: there is no browser to look at the page with; install `chromium`");
             return None;
         };
-        let profile = tempfile::tempdir().unwrap();
+        let profile = ralph_test_support::private_folder("ralph-test-");
         let mut command = Command::new("sh");
         // It reads from its fourth and writes to its fifth file.
         command.args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null"]).arg(program);

@@ -11,7 +11,7 @@ pub(crate) struct ReportProject {
 
 impl ReportProject {
     pub(crate) fn new() -> ReportProject {
-        let place = ReportProject { folder: tempfile::tempdir().unwrap() };
+        let place = ReportProject { folder: ralph_test_support::private_folder("ralph-test-") };
         ["home", "project", "ralph"]
             .iter()
             .for_each(|name| fs::create_dir(place.at(name)).unwrap());

@@ -29,7 +29,7 @@ pub(super) struct Stored {
 
 impl CloneOf {
     pub(super) fn new(server: &GitServer, name: &str) -> CloneOf {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = ralph_test_support::private_folder("ralph-test-");
         let clone = folder.path().join("clone");
         server.clone_into(&clone);
         let private = folder.path().join("private/loop.git");

@@ -49,7 +49,7 @@ impl Field {
             chance: Chance::of(seed()),
             loop_id: String::new(),
             tasks: BTreeSet::new(),
-            common: tempfile::tempdir().unwrap(),
+            common: ralph_test_support::private_folder("ralph-test-"),
             client: client.to_owned(),
             began: Instant::now(),
             lease: LEASE,

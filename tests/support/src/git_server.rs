@@ -70,7 +70,7 @@ impl GitServer {
     /// # Errors
     /// The reason why this machine cannot: a program is missing, or a right.
     pub fn start(transport: Transport, storage: Storage) -> Result<GitServer, String> {
-        let folder = tempfile::Builder::new().prefix("ralph-git-").tempdir().unwrap();
+        let folder = crate::private_folder("ralph-git-");
         fs::create_dir(folder.path().join("served")).unwrap();
         let mut server = GitServer { folder, transport, storage, front: None };
         if storage == Storage::SmallDisk {

@@ -37,7 +37,26 @@ pub use run::Run;
 pub use terminal::{Terminal, is_running, wait_until};
 pub use world::World;
 
+use std::path::Path;
 use std::time::Duration;
+
+use tempfile::TempDir;
+
+/// Free bytes from which on a folder in memory takes what the tests write.
+const ROOM_IN_MEMORY: u64 = 4 << 30;
+
+/// A private folder that goes with the value. It is in memory where there is room, since a suite of tests waits for a disk a
+/// fifth of its time; with `TMPDIR` it is there.
+pub fn private_folder(prefix: &str) -> TempDir {
+    let memory = Path::new("/dev/shm");
+    let free = rustix::fs::statvfs(memory).map_or(0, |disk| disk.f_bavail * disk.f_frsize);
+    let parent = match std::env::var_os("TMPDIR") {
+        None if free >= ROOM_IN_MEMORY => memory.to_owned(),
+        _ => std::env::temp_dir(),
+    };
+    let folder = tempfile::Builder::new().prefix(prefix).tempdir_in(&parent);
+    folder.unwrap_or_else(|error| panic!("no folder in {}: {error}", parent.display()))
+}
 
 /// Long enough for a loaded machine; only a failing test uses it up.
 pub const PATIENCE: Duration = Duration::from_secs(60);

@@ -30,7 +30,7 @@ impl Machine {
     /// A machine with a clone. `client` is the shell text of a round after the beginning in `scripts`;
     /// `common` is a folder that the clients of all machines see.
     pub fn new(server: &GitServer, client: &str, common: &Path) -> Machine {
-        let folder = tempfile::Builder::new().prefix("ralph-machine-").tempdir().unwrap();
+        let folder = crate::private_folder("ralph-machine-");
         let machine = Machine { folder, running: None };
         for name in ["home/.claude", "bin", "tmp"] {
             fs::create_dir_all(machine.path(name)).unwrap();

@@ -116,7 +116,7 @@ impl World {
     }
 
     pub fn without_repository() -> World {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::private_folder("ralph-test-");
         let root = folder.path().canonicalize().unwrap();
         for name in ["project", "home"] {
             fs::create_dir(root.join(name)).unwrap();

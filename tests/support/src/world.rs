@@ -53,7 +53,7 @@ impl World {
 
     /// A project that is no git repository.
     pub fn without_git() -> World {
-        World::laid_out(tempfile::Builder::new().prefix("ralph-test-").tempdir().unwrap())
+        World::laid_out(crate::private_folder("ralph-test-"))
     }
 
     fn laid_out(root: TempDir) -> World {
