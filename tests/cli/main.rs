@@ -16,6 +16,7 @@ mod graphs;
 mod ideate;
 mod killed;
 mod left_running;
+mod log;
 mod loops;
 mod merging;
 mod migration;

@@ -3,5 +3,6 @@
 
 pub mod background_watch;
 pub mod cutoff;
+pub mod readable;
 pub mod row;
 pub mod stream;

@@ -24,7 +24,7 @@ const GROUPS: [Group; 4] = [
     },
     Group {
         name: "Look",
-        first: &["status", "watch", "explain", "report"],
+        first: &["status", "watch", "log", "explain", "report"],
         others: &["context", "diff", "checkpoint", "replay"],
     },
     Group {

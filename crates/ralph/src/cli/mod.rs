@@ -11,6 +11,7 @@ mod criteria;
 mod delegate;
 mod explain;
 mod help;
+mod log;
 mod man;
 mod misread;
 mod next;
@@ -78,6 +79,8 @@ enum Command {
     Adopt(adopt::Args),
     /// Trust the project's `.claude/ralph.toml` as it is now
     Trust(trust::Args),
+    /// Print what the clients of a run wrote and did
+    Log(log::Args),
     /// Explain the last decisions
     Explain(explain::Args),
     /// Replay a recorded loop with the present rules and show each difference
@@ -168,7 +171,7 @@ fn reach_of(command: &Command, name: &str) -> Reach {
         (_, "parallel merge" | "parallel clean" | "refine begin" | "refine end") => Reach::OneLoop,
         (_, "task list" | "task graph" | "checkpoint") => Reach::Reads,
         (Command::Task(_), _) => Reach::OneLoop,
-        (_, "status" | "next" | "explain" | "replay" | "report" | "diff") => Reach::Reads,
+        (_, "status" | "next" | "log" | "explain" | "replay" | "report" | "diff") => Reach::Reads,
         (_, "context" | "statusline" | "completions" | "help" | "team validate") => Reach::Reads,
         (_, "refine prompt" | "refine ideas") => Reach::Reads,
         (Command::Supervise(_) | Command::Delegate(_) | Command::Round, _) => Reach::Internal,
@@ -228,6 +231,7 @@ pub fn run() -> ExitCode {
         Command::Signal(args) => signal::run(&args),
         Command::Adopt(args) => adopt::run(&args),
         Command::Trust(args) => trust::run(&args),
+        Command::Log(args) => log::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Report(args) => report::run(&args),

@@ -18,7 +18,9 @@ use ralph_core::state::{LoopState, PauseCause};
 use ralph_core::stop::progress::in_a_row;
 use ralph_core::text::truncate::bounded;
 use ralph_core::transcript::stream::Denial;
-use ralph_io::{git, process::clock, project::settings};
+use ralph_io::project::{settings, user_files};
+use ralph_io::store::atomic;
+use ralph_io::{git, process::clock};
 use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -300,6 +302,42 @@ pub(crate) fn show(round: &ClientRound) -> Result<Exit> {
 pub(crate) fn logs(here: &Here, command: &str) -> PathBuf {
     let name = format!("{}-{command}-{}", clock::compact(here.now), std::process::id());
     here.home.root().join("rounds").join(name)
+}
+
+/// In the folder of a run's logs: the id of the loop, or the name of the refinement, that the run worked on.
+const OWNER: &str = "owner";
+
+/// A refinement has no loop, and its name is its project's.
+pub(crate) fn owner_of_refinement(here: &Here, name: &str) -> String {
+    format!("{name} in {}", here.root.display())
+}
+
+/// Notes beside a client's log whose run it belongs to.
+pub(crate) fn note_owner(log: &Path, owner: &str) -> Result<()> {
+    let note = log.with_file_name(OWNER);
+    if note.exists() {
+        return Ok(());
+    }
+    user_files::make_folders(log.parent().unwrap_or(log), 0o700)?;
+    atomic::write(&note, owner.as_bytes())
+}
+
+/// The clients' logs of a loop or a refinement, in the order in which the clients began.
+pub(crate) fn logs_of(here: &Here, owner: &str) -> Vec<PathBuf> {
+    let entries = |folder: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect()
+    };
+    let is_its =
+        |run: &PathBuf| std::fs::read(run.join(OWNER)).is_ok_and(|it| it == owner.as_bytes());
+    let runs = entries(&here.home.root().join("rounds")).into_iter().filter(is_its);
+    let files = runs.flat_map(|run| entries(&run));
+    let is_log = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "jsonl");
+    let mut logs: Vec<PathBuf> = files.filter(is_log).collect();
+    let began =
+        |log: &PathBuf| log.metadata().and_then(|about| about.created().or(about.modified()));
+    logs.sort_by_cached_key(|log| (began(log).ok(), log.clone()));
+    logs
 }
 
 /// Why no other round starts after this one; `None` if the next may start.

@@ -87,6 +87,8 @@ impl Refiner<'_> {
                 notice::give(self, &NoticeEvent::Limit { until: local(until) }, LIMITED);
             }
         };
+        let owner = options::owner_of_refinement(self.here, &self.name);
+        options::note_owner(&round.log, &owner)?;
         engine::round(self.here, round, &alone, interrupts, &limited)
     }
 

@@ -23,7 +23,6 @@ use ralph_io::client::client_settings::ClientSettings;
 use ralph_io::git::repository;
 use ralph_io::process::wait_any::Interrupts;
 use ralph_io::process::{clock, headless, random};
-use ralph_io::project::user_files;
 use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle;
 use ralph_io::store::lock::{self, Lock};
@@ -109,7 +108,9 @@ pub(crate) fn ask(
     let _alone = alone(run.file, run.until)?;
     count_lost(&run.here.home, run.file)?;
     let logs = options::logs(run.here, KIND);
-    user_files::make_folders(&logs, 0o700)?;
+    let state = read(run.file);
+    let reviewed = state.as_ref().map(|state| &state.loop_id[..]).unwrap_or_default();
+    options::note_owner(&logs.join(KIND), reviewed)?;
     let waiting: VecDeque<Reviewer> =
         (1..).zip(orders).map(|(number, order)| Reviewer::new(order, number, &logs)).collect();
     let started: Vec<StartedReviewer> = waiting.iter().map(|one| one.started.clone()).collect();
@@ -120,7 +121,6 @@ pub(crate) fn ask(
         failed: Exit::MissingProgram,
         ended: "review ended",
     };
-    let state = read(run.file);
     let mut owner = Reviewers {
         client,
         plugins: began.plugins.map(|names| ListedPlugins { names, ..ListedPlugins::default() }),

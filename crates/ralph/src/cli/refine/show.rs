@@ -121,6 +121,11 @@ fn as_json(here: &Here, place: &RefineStore, name: &str, found: &Refinement) -> 
 }
 
 /// What each round proposed, and why it was accepted or rejected.
+/// The name of the refinement that is meant.
+pub(in crate::cli) fn named(here: &Here, name: Option<&str>) -> Result<String> {
+    Ok(refine::one(&RefineStore::of(&here.home, &here.root), name, |_| true)?.0)
+}
+
 pub(in crate::cli) fn explain(here: &Here, name: Option<&str>, json: bool) -> Result<Exit> {
     let place = RefineStore::of(&here.home, &here.root);
     let (name, found) = refine::one(&place, name, |_| true)?;

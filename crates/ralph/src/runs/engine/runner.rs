@@ -152,9 +152,13 @@ impl<'a, V> ClientRunner<'a, V> {
     ) -> Result<()> {
         let is_continued = round.resume.is_some();
         self.n_rounds += usize::from(!is_continued);
-        if let Some(file) = self.file.filter(|_| !self.is_many && !is_continued) {
-            let loaded = file.read().map_err(bad_state)?;
-            self.before = loaded.map(|loaded| loaded.state.usage.tokens);
+        if let Some(file) = self.file
+            && let Some(loaded) = file.read().map_err(bad_state)?
+        {
+            options::note_owner(&round.log, &loaded.state.loop_id)?;
+            if !self.is_many && !is_continued {
+                self.before = Some(loaded.state.usage.tokens);
+            }
         }
         let label = round.label.clone();
         let state = self.file.map(|file| file.path().to_owned());

@@ -1,0 +1,65 @@
+//! `ralph log`: what the clients of a run wrote and did, from their output.
+
+use crate::cli::refine;
+use crate::command::context_dir::Here;
+use crate::command::exit::Exit;
+use crate::command::number;
+use crate::command::screen::{self, visible, visible_lines};
+use crate::command::select_loop;
+use crate::command::select_target::{Target, TargetArgs};
+use crate::runs::options;
+use anyhow::{Context, Result, bail};
+use ralph_core::transcript::readable::readable;
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Number of rounds or calls of agents
+    #[arg(value_name = "N", default_value = "1", value_parser = number::count, allow_hyphen_values = true)]
+    count: u32,
+    /// Print the files with the whole output instead
+    #[arg(long)]
+    files: bool,
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let here = Here::gather()?;
+    let (owner, session) = match args.target.target()? {
+        Target::Refinement(name) => {
+            let name = refine::show::named(&here, name)?;
+            (options::owner_of_refinement(&here, &name), String::new())
+        }
+        Target::Orchestration(_) => of_loop(args.target.live_loop(&here)?),
+        _ => of_loop(select_loop::recent(&here, &args.target.which)?),
+    };
+    let logs = options::logs_of(&here, &owner);
+    if logs.is_empty() {
+        let conversation = match session.is_empty() {
+            true => String::new(),
+            false => format!("; `claude --resume {}` shows the conversation", visible(&session)),
+        };
+        bail!("no client of a run has worked on this yet{conversation}");
+    }
+    let count = usize::try_from(args.count).unwrap_or(usize::MAX);
+    for log in &logs[logs.len().saturating_sub(count)..] {
+        screen::print(&visible(&log.display().to_string()))?;
+        if !args.files {
+            show(log)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn of_loop(found: select_loop::FoundLoop) -> (String, String) {
+    (found.state.loop_id, found.state.session_id)
+}
+
+fn show(log: &PathBuf) -> Result<()> {
+    let text = std::fs::read(log).with_context(|| format!("could not read `{}`", log.display()))?;
+    for said in text.split(|byte| *byte == b'\n').flat_map(readable) {
+        screen::print(&visible_lines(&said))?;
+    }
+    Ok(())
+}
