@@ -163,9 +163,7 @@ closes; ends"#;
     let most: Vec<u32> = most.lines().map(|line| line.parse().unwrap()).collect();
     assert_eq!((most.len(), most.iter().max()), (6, Some(&4)), "{most:?}");
     assert_eq!(git(&world, &["status", "--porcelain"]), "", "the main work tree is clean");
-    let folder = world.path("ralph/rounds");
-    let logs = fs::read_dir(fs::read_dir(folder).unwrap().next().unwrap().unwrap().path()).unwrap();
-    assert_eq!(logs.count(), 6);
+    assert_eq!(world.ralph(&["log", "99", "--files"]).done().stdout.lines().count(), 6);
 }
 
 #[test]

@@ -300,8 +300,8 @@ before() { test $mode = SESSION_REVIEW -a $it = 1 && { concludes 'Gaps Identifie
     );
     assert!(who.iter().any(|line| line.starts_with("Ralph-v2-Executor|Ralph-v2-Executor|")
         && line.contains("\"task\":\"task-1\"")));
-    let logs = fs::read_dir(world.path("ralph/rounds")).unwrap().next().unwrap().unwrap().path();
-    assert_eq!(fs::read_dir(logs).unwrap().count(), order.len(), "a log for each call");
+    let logs = world.ralph(&["log", "99", "--files", "--of=team"]).done().stdout;
+    assert_eq!(logs.lines().count(), order.len(), "a log for each call: {logs}");
 
     give_feedback(&world);
     let before = order.len();

@@ -7,6 +7,7 @@ use crate::command::number;
 use crate::command::screen::{self, visible, visible_lines};
 use crate::command::select_loop;
 use crate::command::select_target::{Target, TargetArgs};
+use crate::orchestration::OrchestrationContext;
 use crate::runs::options;
 use anyhow::{Context, Result, bail};
 use ralph_core::transcript::readable::readable;
@@ -28,11 +29,16 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let (owner, session) = match args.target.target()? {
         Target::Refinement(name) => {
-            let name = refine::show::named(&here, name)?;
-            (options::owner_of_refinement(&here, &name), String::new())
+            (options::owner_in(&here.root, &refine::show::named(&here, name)?), String::new())
         }
-        Target::Orchestration(_) => of_loop(args.target.live_loop(&here)?),
-        _ => of_loop(select_loop::recent(&here, &args.target.which)?),
+        Target::Orchestration(id) => {
+            let id = OrchestrationContext::gather(&here)?.find(id)?;
+            (options::owner_in(&here.root, id.as_str()), String::new())
+        }
+        _ => {
+            let state = select_loop::recent(&here, &args.target.which)?.state;
+            (options::owner_of(&state), state.session_id)
+        }
     };
     let logs = options::logs_of(&here, &owner);
     if logs.is_empty() {
@@ -50,10 +56,6 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         }
     }
     Ok(Exit::Done)
-}
-
-fn of_loop(found: select_loop::FoundLoop) -> (String, String) {
-    (found.state.loop_id, found.state.session_id)
 }
 
 fn show(log: &PathBuf) -> Result<()> {

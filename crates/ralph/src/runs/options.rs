@@ -304,12 +304,20 @@ pub(crate) fn logs(here: &Here, command: &str) -> PathBuf {
     here.home.root().join("rounds").join(name)
 }
 
-/// In the folder of a run's logs: the id of the loop, or the name of the refinement, that the run worked on.
+/// In the folder of a run's logs: the loop, the orchestration or the refinement that the run worked on.
 const OWNER: &str = "owner";
 
-/// A refinement has no loop, and its name is its project's.
-pub(crate) fn owner_of_refinement(here: &Here, name: &str) -> String {
-    format!("{name} in {}", here.root.display())
+/// The owner of the runs of a loop. An orchestration may be driven by one loop after another.
+pub(crate) fn owner_of(state: &LoopState) -> String {
+    match state.orchestrated() {
+        Some(id) => owner_in(Path::new(&state.project_root), id),
+        None => state.loop_id.clone(),
+    }
+}
+
+/// The owner that an orchestration or a refinement of this project is.
+pub(crate) fn owner_in(root: &Path, name: &str) -> String {
+    format!("{name} in {}", root.display())
 }
 
 /// Notes beside a client's log whose run it belongs to.
@@ -322,7 +330,7 @@ pub(crate) fn note_owner(log: &Path, owner: &str) -> Result<()> {
     atomic::write(&note, owner.as_bytes())
 }
 
-/// The clients' logs of a loop or a refinement, in the order in which the clients began.
+/// The clients' logs of an owner, in the order in which the clients began.
 pub(crate) fn logs_of(here: &Here, owner: &str) -> Vec<PathBuf> {
     let entries = |folder: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

@@ -87,7 +87,7 @@ impl Refiner<'_> {
                 notice::give(self, &NoticeEvent::Limit { until: local(until) }, LIMITED);
             }
         };
-        let owner = options::owner_of_refinement(self.here, &self.name);
+        let owner = options::owner_in(&self.here.root, &self.name);
         options::note_owner(&round.log, &owner)?;
         engine::round(self.here, round, &alone, interrupts, &limited)
     }

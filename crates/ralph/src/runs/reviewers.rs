@@ -109,8 +109,8 @@ pub(crate) fn ask(
     count_lost(&run.here.home, run.file)?;
     let logs = options::logs(run.here, KIND);
     let state = read(run.file);
-    let reviewed = state.as_ref().map(|state| &state.loop_id[..]).unwrap_or_default();
-    options::note_owner(&logs.join(KIND), reviewed)?;
+    let reviewed = state.as_ref().map(options::owner_of).unwrap_or_default();
+    options::note_owner(&logs.join(KIND), &reviewed)?;
     let waiting: VecDeque<Reviewer> =
         (1..).zip(orders).map(|(number, order)| Reviewer::new(order, number, &logs)).collect();
     let started: Vec<StartedReviewer> = waiting.iter().map(|one| one.started.clone()).collect();

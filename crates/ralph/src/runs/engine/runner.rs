@@ -155,7 +155,7 @@ impl<'a, V> ClientRunner<'a, V> {
         if let Some(file) = self.file
             && let Some(loaded) = file.read().map_err(bad_state)?
         {
-            options::note_owner(&round.log, &loaded.state.loop_id)?;
+            options::note_owner(&round.log, &options::owner_of(&loaded.state))?;
             if !self.is_many && !is_continued {
                 self.before = Some(loaded.state.usage.tokens);
             }
