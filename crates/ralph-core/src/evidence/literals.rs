@@ -169,11 +169,11 @@ struct Source<'a> {
 }
 
 /// What compares two sides.
-const OPERATORS: [&str; 8] = ["==", "===", "=", "=~", "is", "in", "eq", "-eq"];
+const OPERATORS: [&str; 7] = ["==", "===", "=", "=~", "is", "in", "eq"];
 
 /// What else may stand between two values: another one may pass, too.
-const INEQUALITIES: [&str; 11] =
-    ["<", ">", "<=", ">=", "ne", "assert_ne", "expect_ne", "assert_lt", "assert_gt", "-ne", "-v"];
+const INEQUALITIES: [&str; 9] =
+    ["<", ">", "<=", ">=", "ne", "assert_ne", "expect_ne", "assert_lt", "assert_gt"];
 
 /// Parts of the words of an assertion that compares, and of one that must not hold.
 const COMPARE: [&str; 11] = [
@@ -358,11 +358,13 @@ impl<'a> Source<'a> {
             };
             words.iter().zip(start..end).any(any)
         };
+        let word = &words[0];
+        // `grep -v`.
+        let inverts = |two: &[String]| word == "grep" && two[0] == "-" && two[1].contains('v');
         let is_negative = contains(&NEGATIVE) || is(&INEQUALITIES) || !is_if && is(&["!=", "!=="]);
-        if is_negative {
+        if is_negative || words.windows(2).any(inverts) {
             return None;
         }
-        let word = &words[0];
         if self.syntax.is_shell && says_assert(word) {
             return self.expected_argument(start, end);
         }
@@ -467,10 +469,8 @@ impl<'a> Source<'a> {
     /// The expected value of a shell function such as `assert_equal TITLE "$(command)" 3`: one of its last two arguments. What
     /// stands before them is a title.
     fn expected_argument(&self, start: usize, end: usize) -> Option<Literal> {
-        let is_bare = |at: usize| {
-            let word = self.of(at);
-            self.kind(at) == Some(TokenKind::Word) && !word.contains('$') && !word.starts_with('-')
-        };
+        let is_bare =
+            |at: usize| self.kind(at) == Some(TokenKind::Word) && !self.of(at).contains('$');
         let last = end.checked_sub(1).filter(|last| *last > start)?;
         if is_bare(last) {
             return self.literal(last);
@@ -688,5 +688,7 @@ fn other_text(was: &str) -> Option<String> {
     Some(format!("{}{}{}", &was[..at], other(before, letter), &was[at + 1..]))
 }
 
+#[cfg(test)]
+mod assertion_tests;
 #[cfg(test)]
 mod tests;

@@ -255,7 +255,7 @@ fn inline_toml(composed: &Value) -> Option<String> {
 
 /// `go.mod`, `requirements.txt`, `Gemfile`: all is dependencies but the lines with a path.
 fn of_lines(name: &str, start: &str, now: &str) -> Original {
-    let known: BTreeSet<&str> = start.split(is_end).collect();
+    let known: BTreeSet<&str> = start.split(is_end).chain(start.lines().map(subject)).collect();
     let replaces = |line: &str| line.contains("=>");
     // What is led inside by either version, by a replacement or in its own line.
     let led: BTreeSet<(&str, bool)> = (start.lines().chain(now.lines()))
@@ -433,3 +433,6 @@ fn documented(text: &str, mut start: usize) -> usize {
     }
     start
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@ use super::*;
 
 /// The values that would be changed, and what to.
 #[track_caller]
-fn check(path: &str, text: &str, expected: &[(&str, &str)]) {
+pub(super) fn check(path: &str, text: &str, expected: &[(&str, &str)]) {
     let found = find(path, text);
     let pairs: Vec<(&str, &str)> =
         found.iter().map(|one| (one.was.as_str(), one.becomes.as_str())).collect();

@@ -154,7 +154,7 @@ fn comment(rest: &str, before: char, syntax: Syntax) -> Option<usize> {
             let mut depth = 0;
             let end = (0..rest.len()).find(|&at| {
                 let opens = rest.as_bytes()[at..].starts_with(b"/*") && (at == 0 || syntax.is_rust);
-                let closes = at > 2 && rest.as_bytes()[at - 2..].starts_with(b"*/");
+                let closes = at > 3 && rest.as_bytes()[at - 2..].starts_with(b"*/");
                 depth += i32::from(opens) - i32::from(closes);
                 depth == 0
             });
@@ -280,3 +280,6 @@ fn heredoc_length(rest: &str, end: &str) -> usize {
     }
     0
 }
+
+#[cfg(test)]
+mod tests;
