@@ -68,4 +68,12 @@ pub mod which;
 pub mod yaml;
 
 #[cfg(test)]
+mod calls_tests;
+#[cfg(test)]
+mod documents_tests;
+#[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod folder_tests;
+#[cfg(test)]
+mod router_tests;

@@ -30,7 +30,7 @@ pub enum Writer<'a> {
 pub struct WriteTarget {
     /// True if the file already exists.
     pub exists: bool,
-    /// For a task's file or a report: the task's status.
+    /// For a task's file: the task's status.
     pub status: Option<TaskMark>,
     /// For a report: the highest attempt that has one; 0 if there is none.
     pub latest_attempt: u32,
@@ -60,7 +60,6 @@ pub fn may_change<'a>(
     match place {
         Some(OrchestrationFile::Task(task)) => target.status = status(task),
         Some(OrchestrationFile::Report { task, .. }) => {
-            target.status = status(task);
             let attempts = picture.reports_of(task).iter().map(|report| report.attempt);
             target.latest_attempt = attempts.max().unwrap_or_default();
         }

@@ -51,7 +51,7 @@ impl Yaml {
     /// limits.
     pub fn parse(text: &str) -> Result<Yaml, YamlError> {
         let mut reader = YamlReader::default();
-        for event in Parser::new_from_str(text).take(2 * MOST) {
+        for event in Parser::new_from_str(text) {
             let (event, span) = event.map_err(|error| YamlError {
                 line: error.marker().line(),
                 what: format!("this is not YAML: {}", error.info()),
@@ -60,12 +60,8 @@ impl Yaml {
                 break;
             }
         }
-        let is_mapping = reader.nodes.is_empty()
-            || reader
-                .nodes
-                .iter()
-                .any(|node| node.path.is_empty() && node.value == YamlValue::Mapping);
-        match is_mapping && reader.open.is_empty() {
+        // The first node is the document itself.
+        match reader.nodes.first().is_none_or(|node| node.value == YamlValue::Mapping) {
             true => Ok(Yaml { nodes: reader.nodes }),
             false => {
                 Err(YamlError { line: 1, what: "not a mapping; write `name: value`".to_owned() })

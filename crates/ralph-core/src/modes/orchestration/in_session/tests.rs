@@ -235,3 +235,195 @@ fn the_contract_names_session_task_rules_and_what_comes_next() {
     lost.orchestration_mut().unwrap().given.clear();
     assert!(Orchestration.loop_prompt("x", &lost, &[], NOW).contains("Next: end your turn"));
 }
+
+#[test]
+fn each_text_of_an_orchestration_names_it_and_what_comes_next() {
+    let mut state = state();
+    assert_eq!(Orchestration.started_line(&state), "Ralph session 260131-120000 started, loop l");
+    assert_eq!(
+        Orchestration.continues_line(&state),
+        "Ralph session 260131-120000 continues, loop l"
+    );
+    assert_eq!(
+        Orchestration.blocks_start(&state, false).as_deref(),
+        Some(
+            "orchestration 260131-120000 is live in this session: type /ralph-v2 to continue it, or \
+             /ralph-cancel to end it"
+        )
+    );
+    assert_eq!(Orchestration.commands(), ["ralph-v2"]);
+    assert_eq!(Orchestration.resume_command(&state), "/ralph-v2");
+    assert!(!Orchestration.wants_tree());
+    assert_eq!(Orchestration.document(&state), None);
+    (state.project_root, state.document) = ("/p".into(), ".ralph-sessions/a".into());
+    assert_eq!(Orchestration.document(&state), Some("/p/.ralph-sessions/a".into()));
+    let hint = Orchestration.next_hint(&state);
+    assert_eq!(hint.as_deref(), Some("`ralph session status` shows all of it"));
+    assert_eq!(
+        Orchestration.after_end(&state, &EndingKind::AwaitingFeedback).as_deref(),
+        Some(
+            "Write the next iteration's work with `ralph session feedback new --id 260131-120000`, then \
+             type /ralph-v2 260131-120000."
+        )
+    );
+    assert_eq!(Orchestration.after_end(&state, &EndingKind::Failed), None);
+    state.pause(PauseCause::Person, "", NOW);
+    assert_eq!(
+        Orchestration.next_hint(&state).as_deref(),
+        Some("/ralph-v2 in its session or `ralph resume` continues it")
+    );
+    let plain = LoopState::default();
+    assert_eq!((id(&plain), told(&plain), next_in_the_line(&plain)), ("", "".into(), "".into()));
+}
+
+#[test]
+fn the_start_of_an_orchestration_is_announced_in_whole() {
+    let mut state = LoopState { max_iterations: 1, ..state() };
+    state.limits.max_minutes = 1;
+    assert_eq!(
+        Orchestration.announcement(&state),
+        "orchestration 260131-120000 started in `.ralph-sessions/260131-120000/` (loop l): at most 1 step, 1 \
+         minute. Esc pauses it, /ralph-cancel ends it, `ralph session signal` sends it a message. No --ac was \
+         given and no test command was found, so it can only end as complete_unverified."
+    );
+    let mut state = LoopState { max_iterations: 25, ..with_criterion() };
+    state.limits.max_minutes = 480;
+    state.errors =
+        vec![crate::state::LoopError { at: NOW, message: "the settings\n are broken".into() }];
+    assert_eq!(
+        Orchestration.announcement(&state),
+        "orchestration 260131-120000 started in `.ralph-sessions/260131-120000/` (loop l): at most 25 steps, \
+         480 minutes. Esc pauses it, /ralph-cancel ends it, `ralph session signal` sends it a message. When all \
+         tasks are done, these commands must succeed:\n  AC-1: cargo test\n  the settings are broken"
+    );
+}
+
+#[test]
+fn the_contract_of_an_orchestration_is_this_text() {
+    let rules = "Rules: you only route. Make exactly the calls that `Next:` names, with their prompts word \
+         for word; one mode or one task for each call. Write nothing below `.ralph-sessions/` and do no \
+         agent's work. Ask the user nothing. After each call, and whenever you would stop, Ralph names the \
+         next step; `ralph session status` shows the progress.";
+    let mut state = LoopState { prompt: "Build a door".into(), iteration: 2, ..state() };
+    let prompt = |state: &LoopState, steers: &[&str]| {
+        let steers: Vec<String> = steers.iter().map(|one| (*one).to_owned()).collect();
+        Orchestration.loop_prompt("HEADING", state, &steers, NOW)
+    };
+    assert_eq!(
+        prompt(&state, &["faster"]),
+        format!(
+            "HEADING\nTask: Build a door\nFolder: .ralph-sessions/260131-120000/, 2 of at most 25 steps.\n\
+             {rules}\nThe user said: STEER: faster\nNext: call the Agent tool with subagent_type \
+             `Ralph-v2-Executor`, run_in_background false and this prompt, word for word:\n\
+             SESSION_PATH: p/\nTASK_ID: task-1"
+        )
+    );
+    state.max_iterations = 1;
+    let session = state.orchestration_mut().unwrap();
+    session.given.clear();
+    let top = format!(
+        "HEADING\nTask: Build a door\nFolder: .ralph-sessions/260131-120000/, 2 of at most 1 step.\n{rules}\n"
+    );
+    assert_eq!(
+        prompt(&state, &[]),
+        format!("{top}Next: end your turn; Ralph then names the agent to call.")
+    );
+    state.orchestration_mut().unwrap().says = "wait for a running call".to_owned();
+    assert_eq!(prompt(&state, &[]), format!("{top}Next: wait for a running call"));
+}
+
+#[test]
+fn the_line_at_a_stop_names_the_next_call() {
+    let line = |state: &LoopState| {
+        let mut state = state.clone();
+        let seen = seen(routed(RouterStep::Call, "call"));
+        decide(mode::at_stop(&state), &mut state, &seen).step.line
+    };
+    let mut state = state();
+    assert_eq!(
+        line(&state),
+        "Ralph 1/25: next: call the agent `Ralph-v2-Executor` as `ralph session next --id 260131-120000` \
+         prints it"
+    );
+    state.via = Some(crate::state::Registration::Plugin);
+    assert!(line(&state).contains("the agent `ralph:Ralph-v2-Executor` as"));
+    state.orchestration_mut().unwrap().given.push(given("task-2"));
+    assert_eq!(
+        line(&state),
+        "Ralph 1/25: next: make the 2 calls of agents that `ralph session next --id 260131-120000` prints"
+    );
+    let session = state.orchestration_mut().unwrap();
+    (session.given, session.says) = (vec![], "wait\nfor it".to_owned());
+    assert_eq!(line(&state), "Ralph 1/25: next: wait");
+}
+
+#[test]
+fn a_prompt_that_does_not_fit_is_left_out() {
+    let mut state = state();
+    let session = state.orchestration_mut().unwrap();
+    session.given[0].prompt = String::new();
+    let room = REASON_LIMIT - told(&state).encode_utf16().count();
+    let fits = |state: &mut LoopState, n: usize| {
+        state.orchestration_mut().unwrap().given[0].prompt = "x".repeat(n);
+        told(state)
+    };
+    assert_eq!(fits(&mut state, room).len(), REASON_LIMIT);
+    assert_eq!(
+        fits(&mut state, room + 1),
+        "Next: run `ralph session next --id 260131-120000`, and make each call of the Agent tool that it \
+         prints, all of them in one message, with run_in_background false and the prompt word for word."
+    );
+}
+
+#[test]
+fn the_criteria_that_do_not_hold_are_told_at_the_end() {
+    let ends = |state: &mut LoopState, proof: Option<&Proof>| {
+        ends(state, &routed(RouterStep::Complete, "nothing"), proof)
+    };
+    let awaits = |open: &str| {
+        RouterEnding::Ended(
+            EndingKind::AwaitingFeedback,
+            format!(
+                "all tasks are done, but the criteria do not hold: {open}; name the missing work with `ralph \
+                 session feedback new`"
+            ),
+        )
+    };
+    let mut red = with_criterion();
+    assert_eq!(ends(&mut red, None), awaits("AC-1 was not run (`cargo test`)"));
+    let proof = Proof { problem: "git failed".into(), ..Proof::default() };
+    assert_eq!(ends(&mut red, Some(&proof)), awaits("AC-1 was not run (`cargo test`); git failed"));
+    let mut token = LoopState { completion: crate::state::Completion::Token, ..with_criterion() };
+    assert_eq!(
+        ends(&mut token, None),
+        RouterEnding::Ended(
+            EndingKind::CompleteUnverified,
+            "all tasks are done; no criterion was run".to_owned()
+        )
+    );
+    assert_eq!(
+        ends(&mut state(), None),
+        RouterEnding::Ended(
+            EndingKind::CompleteUnverified,
+            "all tasks are done; the loop has no criterion".to_owned()
+        )
+    );
+    // Two criteria, of which one holds.
+    let mut half = with_criterion();
+    let mut second = half.acceptance_criteria[0].clone();
+    second.id = "AC-2".into();
+    half.acceptance_criteria[0].receipt = Some(Receipt {
+        command: "cargo test".to_owned(),
+        passed: true,
+        by: crate::state::CriterionRunner::Hook,
+        tree_before: "t".to_owned(),
+        tree_after: "t".to_owned(),
+        ..Receipt::default()
+    });
+    half.acceptance_criteria.push(second);
+    crate::evidence::pinned::freeze(&mut half, NOW);
+    let mut proof = Proof::default();
+    proof.trees.insert("AC-1".to_owned(), "t".to_owned());
+    proof.trees.insert("AC-2".to_owned(), "t".to_owned());
+    assert_eq!(ends(&mut half, Some(&proof)), awaits("AC-2 was not run (`cargo test`)"));
+}
