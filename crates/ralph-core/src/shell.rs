@@ -163,10 +163,7 @@ impl LineReader<'_> {
             () if self.take("&&") => Join::And,
             () if self.take("||") => Join::Or,
             () if self.take("&") => Join::Background,
-            () => {
-                let _ = self.take(";") || self.take("\n");
-                Join::Then
-            }
+            () => Join::Then,
         }
     }
 
@@ -221,16 +218,13 @@ impl LineReader<'_> {
         else {
             return Some(false);
         };
-        if rest.starts_with("<<") || rest[operator.len()..].starts_with('(') {
-            return None;
-        }
         self.skip(digits + operator.len());
         self.blanks();
+        // What stands behind `<<` or `<(` is no word, so such a line is unreadable.
         let target = self.word()?;
         let copies = operator.ends_with('&')
             && target.text.chars().all(|letter| letter.is_ascii_digit() || letter == '-');
-        simple.writes |=
-            operator.contains('>') && !copies && (target.computed || target.text != "/dev/null");
+        simple.writes |= operator.contains('>') && !copies && target.text != "/dev/null";
         Some(true)
     }
 
@@ -387,5 +381,141 @@ mod tests {
         }
         assert_eq!(read(&"(".repeat(9999)), None);
         assert_eq!(read(&"a".repeat(LONGEST + 1)), None);
+    }
+
+    #[test]
+    fn a_text_is_quoted_only_if_the_shell_would_not_pass_it_on() {
+        for (text, expected) in [
+            ("", "''"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("/a.b_c-d+e,f@g%h9", "/a.b_c-d+e,f@g%h9"),
+            ("a=b", "'a=b'"),
+            ("é", "'é'"),
+        ] {
+            assert_eq!(word(text), expected, "{text}");
+        }
+        assert_eq!(quoted("a"), "'a'");
+    }
+
+    #[test]
+    fn each_word_says_whether_it_is_quoted_or_computed() {
+        let of = |text: &str, computed, quoted| Word { text: text.to_owned(), computed, quoted };
+        for (line, expected) in [
+            ("a", Some(of("a", false, false))),
+            ("''", Some(of("", false, true))),
+            ("\"\"", Some(of("", false, true))),
+            ("a'b'", Some(of("ab", false, true))),
+            ("a\"b\"", Some(of("ab", false, true))),
+            ("\\a", Some(of("a", false, true))),
+            ("\\é", Some(of("é", false, true))),
+            ("a\\\nb", Some(of("ab", false, false))),
+            ("\"a\\\nb\"", Some(of("ab", false, true))),
+            ("\"\\$\\`\\\\\\\"\\é'\"", Some(of("$`\\\"\\é'", false, true))),
+            ("\"a;b&c|d>e(f)\"", Some(of("a;b&c|d>e(f)", false, true))),
+            ("'$x'", Some(of("$x", false, true))),
+            ("\"$x\"", Some(of("$x", true, true))),
+            ("${a_B9}", Some(of("${a_B9}", true, false))),
+            ("${}", Some(of("${}", true, false))),
+            ("$x$", Some(of("$x$", true, false))),
+            ("a$", Some(of("a$", false, false))),
+            ("a$/b", Some(of("a$/b", false, false))),
+            ("$.", Some(of("$.", false, false))),
+            ("a$\"b\"", Some(of("a$b", false, true))),
+            ("é", Some(of("é", false, false))),
+            ("a#b", Some(of("a#b", false, false))),
+            ("${a:}", None),
+            ("${a-b}", None),
+            ("${a", None),
+            ("\\", None),
+            ("\"a\\", None),
+            ("'a", None),
+        ] {
+            let words = read(line).map(|list| list[0].0.commands[0].words.clone());
+            assert_eq!(words, expected.map(|word| vec![word]), "{line}");
+        }
+        for letter in "_?!#@*-$=~^+a9".chars() {
+            let list = read(&format!("a${letter}")).unwrap();
+            assert!(list[0].0.commands[0].words[0].computed, "{letter}");
+            assert!(!list[0].0.commands[0].is_plain());
+        }
+    }
+
+    #[test]
+    fn only_what_goes_to_a_file_is_written() {
+        for (line, expected) in [
+            ("a 2>f", "[a]>"),
+            ("a 12>>f b", "[a·b]>"),
+            ("a >|f", "[a]>"),
+            ("a &>f", "[a]>"),
+            ("a &>>f", "[a]>"),
+            ("a >&f", "[a]>"),
+            ("a >$x", "[a]>"),
+            ("a > \"/dev/null\"", "[a]"),
+            ("a >/dev/nullx", "[a]>"),
+            ("a >&2", "[a]"),
+            ("a 2>&-", "[a]"),
+            ("a >&2-", "[a]"),
+            ("a <f", "[a]"),
+            ("a <&3", "[a]"),
+            ("a <>f", "?"),
+            ("> f", "[]>"),
+            ("< f", "?"),
+            ("a 12 3", "[a·12·3]"),
+            ("a >", "?"),
+            ("a > (b)", "?"),
+            ("a >(b)", "?"),
+            ("a <<\\E", "?"),
+            ("a << E", "?"),
+        ] {
+            let shown = read(line).map_or_else(|| "?".to_owned(), |list| shown(&list));
+            assert_eq!(shown, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn operators_and_keywords_count_where_a_shell_reads_them() {
+        for (line, expected) in [
+            ("! ! a", "[a]"),
+            ("! time a", "![a]"),
+            ("time a | time b", "[a]|[b]"),
+            ("a |\n\n b", "[a]|[b]"),
+            ("a &&\n b ||\n c", "[a] && [b] || [c]"),
+            ("\n;; a;\n;b &", "[a]; [b] & "),
+            ("# a\nb # c\n# d", "[b]"),
+            ("\t a\tb \\\n", "[a·b]"),
+            ("'if' a", "[if·a]"),
+            ("a if { }", "[a·if·{·}]"),
+            ("X=1 if", "?"),
+            ("X=1 Y+=2 a", "[X=1·Y+=2·a]"),
+            ("a | | b", "?"),
+            ("&& a", "?"),
+            ("a && && b", "?"),
+            ("a |", "?"),
+            ("!", "[!]"),
+            ("a; ;", "[a]"),
+        ] {
+            let shown = read(line).map_or_else(|| "?".to_owned(), |list| shown(&list));
+            assert_eq!(shown, expected, "{line}");
+        }
+        assert!(read(&"a".repeat(LONGEST)).is_some());
+    }
+
+    #[test]
+    fn a_program_stands_behind_its_assignments() {
+        for (line, name, arguments) in [
+            ("X=1 Y_2+=3 /bin/ls -l a", "ls", vec!["-l", "a"]),
+            ("_=1 a", "a", vec![]),
+            ("1X=1 a", "1X=1", vec!["a"]),
+            ("=1 a", "=1", vec!["a"]),
+            ("X-Y=1 a", "X-Y=1", vec!["a"]),
+            ("X=1", "", vec![]),
+            ("a X=1", "a", vec!["X=1"]),
+        ] {
+            let simple = programs(line).unwrap().remove(0);
+            let found: Vec<&str> =
+                simple.arguments().iter().map(|word| word.text.as_str()).collect();
+            assert_eq!((simple.name(), found), (name, arguments), "{line}");
+        }
     }
 }

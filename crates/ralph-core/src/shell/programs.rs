@@ -164,4 +164,47 @@ mod tests {
         check("grep -q PATH a", &["grep"]);
         check("eval \"$(direnv export bash)\" && check", &[]);
     }
+
+    #[test]
+    fn the_options_of_a_wrapper_are_looked_over() {
+        for (line, expected) in [
+            ("make all", "make all"),
+            ("nice -n 3 make all", "make all"),
+            ("timeout +5 make", "make"),
+            ("env A=1 B=2 make -j 4", "make -j 4"),
+            ("env -u A make", "make"),
+            ("env A make", "A make"),
+            ("/usr/bin/env timeout 5s nice make", "make"),
+            ("nohup", ""),
+            ("env -u", ""),
+            ("sudo make", "sudo make"),
+        ] {
+            let simple = shell::programs(line).unwrap().remove(0);
+            let inner = behind_wrappers(simple.program());
+            let words: Vec<&str> = inner.iter().map(|word| word.text.as_str()).collect();
+            assert_eq!(words.join(" "), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_looked_up_only_where_it_means_what_it_says() {
+        check("PATH=/x make", &[]);
+        check("PATH+=:/x make", &[]);
+        check("PATHS=/x make", &["make"]);
+        check("env PATH=/x make", &[]);
+        check("env -i make", &[]);
+        check("env -u X make", &[]);
+        check("make -i", &["make"]);
+        check("tsc -u x", &["tsc"]);
+        check("[ -f a ]", &["["]);
+        check("a:b", &["a:b"]);
+        check("a@b", &[]);
+        check("/abs/x", &["/abs/x"]);
+        check("a/b", &[]);
+        check("nohup", &["nohup"]);
+        check("cd a | make b", &["cd", "make"]);
+        check("cd a; cd b", &[]);
+        check("cd a || make", &["make"]);
+        check("make && a || b", &["make"]);
+    }
 }

@@ -227,4 +227,48 @@ mod tests {
             let _ = refuse(&command);
         }
     }
+
+    #[test]
+    fn what_may_fail_is_told_from_what_cannot_by_the_part_that_decides() {
+        let (cannot, hides) = (Some(Vacuous::CannotFail), Some(Vacuous::HidesFailure));
+        for (command, expected) in [
+            ("exit 1", None),
+            ("return 2", None),
+            ("exit 00", None),
+            ("bash -x true", None),
+            ("bash -c", None),
+            ("dash -c :", cannot),
+            ("zsh -c 'npm test'", None),
+            ("cat a", None),
+            ("tee log", None),
+            ("true | cat", cannot),
+            ("a | cat", hides),
+            ("cat a | tee b", hides),
+            ("false && true", None),
+            ("a || true && echo b", hides),
+            ("true && a", None),
+            ("true || a || b", hides),
+            ("a & true", hides),
+            ("a & b", None),
+            ("true &", cannot),
+            ("a; b &", hides),
+            ("! true", None),
+            ("! a | cat", None),
+            ("set -o pipefail; a | tee b", None),
+            ("a; set +e; true", None),
+            ("X=1 a", None),
+            ("X=1 true", cannot),
+        ] {
+            assert_eq!(refuse(command), expected, "{command}");
+        }
+        let reasons = [Vacuous::Empty, Vacuous::CannotFail, Vacuous::HidesFailure];
+        assert_eq!(
+            reasons.map(|why| why.to_string()),
+            [
+                "there is no command",
+                "it succeeds whatever the work is",
+                "the rest of the line hides the command's failure"
+            ]
+        );
+    }
 }
