@@ -644,4 +644,6 @@ fn slim(state: &mut LoopState, is_asked: bool) -> LoopState {
 }
 
 #[cfg(test)]
+mod bounds_tests;
+#[cfg(test)]
 mod tests;
