@@ -203,7 +203,7 @@ fn rounds(report: &Report) -> String {
 fn more(n: usize, most: usize) -> String {
     match n.saturating_sub(most) {
         0 => String::new(),
-        more => format!("\nand {more} more\n"),
+        more => format!("\nand {} more\n", words::grouped(more as u64)),
     }
 }
 

@@ -240,3 +240,288 @@ fn trouble(step: &machine::MachineStep, picture: &Picture) -> Vec<Trouble> {
     ];
     Trouble::all(kinds, MOST_STEPS)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::modes::orchestration::agents::Mode;
+    use crate::modes::orchestration::finding::OrchestrationFinding;
+    use crate::modes::orchestration::id::OrchestrationId;
+    use crate::modes::orchestration::invocation::Invocation;
+    use crate::modes::orchestration::machine::MachineStep;
+    use crate::modes::orchestration::progress::{Progress, ProgressSection};
+    use crate::modes::orchestration::signal::UnheardSignal;
+    use crate::modes::orchestration::state::State;
+    use crate::tasks::graph::TaskReadiness;
+
+    fn now() -> Timestamp {
+        "2026-01-31T12:00:00Z".parse().unwrap()
+    }
+
+    fn empty() -> Snapshot {
+        Snapshot::new(OrchestrationId::parse("260131-120000").unwrap(), "Build a door")
+    }
+
+    fn stepping(act: Act) -> MachineStep {
+        MachineStep {
+            state: State::Planning,
+            iteration: 1,
+            wave: None,
+            changes: Vec::new(),
+            heard: Vec::new(),
+            act,
+            findings: Vec::new(),
+        }
+    }
+
+    /// A task's file, a report on it, and a batch of feedback.
+    fn task_file(id: &str, after: &str) -> String {
+        format!(
+            "---\nid: {id}\niteration: 1\n---\n# Task: {id}\n## Title\nDo {id}\n## Objective\nIt.\n\
+             ## Success Criteria\n- [ ] it is\n## Dependencies\ndepends_on: [{after}]\n"
+        )
+    }
+
+    fn report_file(id: &str, iteration: u32, status: &str) -> String {
+        format!(
+            "---\ntask_id: {id}\niteration: {iteration}\n---\n## PART 1: IMPLEMENTATION REPORT\n\
+             ## PART 2: REVIEW REPORT\n{status}"
+        )
+    }
+
+    fn feedback_file() -> &'static str {
+        "---\niteration: 2\ntimestamp: 2026-02-01T12:00:00Z\nprevious_iteration: 1\n---\n\
+         ## Critical Issues\n- [ ] **ISS-001**: It does not start\n- [ ] **ISS-002**: It stops\n\
+         ## New Requirements\n- [ ] **REQ-001**: A bell\n"
+    }
+
+    fn turn(title: &str, at: Option<&str>, sum: &str, steps: Vec<ReportStep>) -> ReportTurn {
+        let at = at.map(|at| at.parse().unwrap());
+        ReportTurn { title: title.to_owned(), at, sum: sum.to_owned(), steps }
+    }
+
+    fn told(what: &str, tone: Tone) -> ReportStep {
+        step(what.to_owned(), tone, String::new())
+    }
+
+    fn shown(id: &str, standing: TaskReadiness, wave: usize, remark: &str) -> TaskShown {
+        TaskShown {
+            id: id.to_owned(),
+            name: format!("Do {id}"),
+            standing,
+            wave: Some(wave),
+            after: Vec::new(),
+            remark: remark.to_owned(),
+        }
+    }
+
+    #[test]
+    fn an_orchestration_is_told_from_its_files() {
+        let mut files = empty();
+        let mut file = |path: &str, text: &str| {
+            files.files.insert(path.to_owned(), Some(text.to_owned()));
+        };
+        for (id, after) in
+            [("task-1", ""), ("task-2", "task-1"), ("task-3", "task-2, task-1"), ("task-4", "")]
+        {
+            file(&format!("tasks/{id}.md"), &task_file(id, after));
+        }
+        let failed = "**Status**: Failed\n";
+        file("reports/task-1-report.md", &report_file("task-1", 1, failed));
+        file("reports/task-1-report-r2.md", &report_file("task-1", 1, "**Status**: Qualified\n"));
+        file("reports/task-2-report.md", &report_file("task-2", 2, ""));
+        let metadata = "started_at: 2026-01-31T12:00:00Z\nplanning_completed_at: 2026-01-31T12:10:00Z\n\
+             completed_at: 2026-01-31T13:00:00Z\n";
+        file("iterations/1/metadata.yaml", metadata);
+        file(
+            "iterations/1/review.md",
+            "# Session Review\n## Overall Assessment\n**Status**: Incomplete\n",
+        );
+        file(
+            "iterations/2/review.md",
+            "# Session Review\n## Overall Assessment\n**Status**: Complete\n",
+        );
+        file("iterations/2/feedbacks/260201-120000/feedbacks.md", feedback_file());
+        let mut progress = Progress::first(&[]);
+        let ids = ["task-1", "task-2", "task-3", "task-4"];
+        progress.add(ProgressSection::Implementation, 1, &ids);
+        progress.task_mut("task-1").unwrap().set(TaskMark::Done, None);
+        progress.task_mut("task-2").unwrap().set(TaskMark::InProgress, None);
+        progress.task_mut("task-4").unwrap().set(TaskMark::Cancelled, None);
+        files.record.progress = Some(progress);
+        files.signals = vec![UnheardSignal::read("1", "STEER: mind the hinge")];
+        let finding = |line, weight| OrchestrationFinding {
+            file: "plan.md".to_owned(),
+            line,
+            what: "it is odd".to_owned(),
+            weight,
+        };
+        let findings = vec![finding(1, Weight::Notice), finding(2, Weight::Blocks)];
+        let step = MachineStep {
+            iteration: 2,
+            wave: Some(2),
+            findings,
+            ..stepping(Act::Invoke(vec![Invocation::new(Mode::Execute, "p", 2).task("task-2")]))
+        };
+        let report =
+            of_session(&OrchestrationReportInput { files: &files, step: &step, now: now() });
+        assert_eq!((report.kind, report.id.as_str()), ("session", "260131-120000"));
+        assert_eq!(report.goal, "Build a door");
+        let facts = [
+            ("folder", ".ralph-sessions/260131-120000/"),
+            ("state", State::Planning.word()),
+            ("wave", "2"),
+            ("reports", "3"),
+        ];
+        assert_eq!(report.facts, facts.map(|(label, value)| (label, value.to_owned())));
+        let done = Gauge { label: "Tasks done", ..reached(1, 4) };
+        assert_eq!(report.gauges, [Gauge::number("Iteration", "2".to_owned()), done]);
+        assert_eq!(report.notes, ["Not heard yet: STEER: mind the hinge"]);
+        assert_eq!(report.next, format!("`ralph session next`: {}", step.act));
+        assert_eq!(report.made_at, Some(now()));
+        let expected = [
+            shown("task-1", TaskReadiness::Done, 1, "2 attempts"),
+            TaskShown {
+                after: vec![0],
+                ..shown("task-2", TaskReadiness::InProgress, 2, "1 attempt")
+            },
+            TaskShown { after: vec![1, 0], ..shown("task-3", TaskReadiness::Waiting, 3, "") },
+            shown("task-4", TaskReadiness::Blocked, 1, "cancelled"),
+        ];
+        assert_eq!((report.tasks.as_slice(), report.n_tasks_left_out), (&expected[..], 0));
+        let dated = |what: &str, at: &str| ReportStep {
+            at: Some(at.parse().unwrap()),
+            ..told(what, Tone::Quiet)
+        };
+        let rows = [
+            ("critical", "**ISS-001**: It does not start\n**ISS-002**: It stops"),
+            ("new", "**REQ-001**: A bell"),
+        ];
+        let feedback = ReportStep {
+            why: "260201-120000".to_owned(),
+            rows: rows.map(|(label, value)| (label.to_owned(), value.to_owned())).to_vec(),
+            ..told("Feedback: 3 items", Tone::Warn)
+        };
+        let first = vec![
+            dated("Tasks known", "2026-01-31T12:10:00Z"),
+            told("task-1, attempt 1: failed", Tone::Bad),
+            told("task-1, attempt 2: qualified", Tone::Good),
+            told("Review: not complete", Tone::Warn),
+            dated("Ended", "2026-01-31T13:00:00Z"),
+        ];
+        let second = vec![
+            feedback,
+            told("task-2, attempt 1: not reviewed yet", Tone::Live),
+            told("Review: complete", Tone::Good),
+        ];
+        assert_eq!(
+            report.timeline,
+            [
+                turn("Iteration 1", Some("2026-01-31T12:00:00Z"), "1 h", first),
+                turn("Iteration 2", None, "", second),
+            ]
+        );
+        assert_eq!(report.n_left_out, 0);
+        let trouble = |title, tone, at: &str, what: &str| Trouble {
+            title,
+            tone,
+            items: vec![(at.to_owned(), what.to_owned())],
+            more: 0,
+        };
+        assert_eq!(
+            report.trouble,
+            [
+                trouble("What is wrong with its files", Tone::Bad, "", "plan.md:2: it is odd"),
+                trouble(
+                    "Attempts that failed",
+                    Tone::Warn,
+                    "task-1",
+                    "attempt 1 was found not done"
+                ),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_orchestration_without_files_tells_how_it_stands() {
+        let wait = || Act::Wait { until: None, why: "for a call".to_owned() };
+        let over = "a reviewer found all of it done";
+        let again = "`ralph session feedback new` begins another iteration";
+        let open = || vec!["task-1 failed".to_owned(), "task-2 waits".to_owned()];
+        let open_text = "task-1 failed; task-2 waits";
+        let give = "give feedback with `ralph session feedback new`: task-1 failed; task-2 waits";
+        for (act, word, tone, detail, next) in [
+            (Act::Complete, "completed", Tone::Good, over, again),
+            (Act::AwaitingFeedback(open()), "awaiting feedback", Tone::Warn, open_text, give),
+            (
+                Act::Paused("lunch".to_owned()),
+                "paused",
+                Tone::Warn,
+                "lunch",
+                "paused by PAUSE: lunch",
+            ),
+            (Act::Stopped("no".to_owned()), "stopped", Tone::Quiet, "no", "ended by STOP: no"),
+            (Act::Failed("no plan".to_owned()), "blocked", Tone::Bad, "no plan", "no plan"),
+            (wait(), "in progress", Tone::Live, "", "wait for a call"),
+        ] {
+            let (files, step) = (empty(), stepping(act));
+            let is_over = step.act == Act::Complete;
+            let report =
+                of_session(&OrchestrationReportInput { files: &files, step: &step, now: now() });
+            let outcome = ReportOutcome { word: word.to_owned(), tone, detail: detail.to_owned() };
+            let folder = ".ralph-sessions/260131-120000/".to_owned();
+            let expected = Report {
+                kind: "session",
+                id: "260131-120000".to_owned(),
+                goal: "Build a door".to_owned(),
+                outcome,
+                facts: vec![("folder", folder), ("state", State::Planning.word().to_owned())],
+                gauges: vec![Gauge::number("Iteration", "1".to_owned())],
+                next: next.to_owned(),
+                made_at: (!is_over).then(now),
+                ..Report::default()
+            };
+            assert_eq!(report, expected);
+        }
+    }
+
+    #[test]
+    fn the_latest_iterations_the_first_tasks_and_the_first_steps_are_shown() {
+        let of = |n_iterations: u32, n_reports: u32, n_tasks: u32| {
+            let mut files = empty();
+            let mut file = |path: String, text: String| {
+                files.files.insert(path, Some(text));
+            };
+            for n in 1..=n_iterations {
+                file(format!("iterations/{n}/metadata.yaml"), String::new());
+            }
+            for n in 1..=n_reports {
+                let path = OrchestrationFile::Report { task: "task-1", attempt: n };
+                file(path.to_string(), report_file("task-1", n_iterations, ""));
+            }
+            for n in 1..=n_tasks {
+                file(format!("tasks/task-{n}.md"), task_file(&format!("task-{n}"), ""));
+            }
+            let step = stepping(Act::Complete);
+            of_session(&OrchestrationReportInput { files: &files, step: &step, now: now() })
+        };
+        let turns = |n_iterations, n_reports| {
+            let report = of(n_iterations, n_reports, 0);
+            let steps: usize = report.timeline.iter().map(|turn| turn.steps.len()).sum();
+            (report.timeline.len(), report.timeline[0].title.clone(), steps, report.n_left_out)
+        };
+        let title = |n: u32| format!("Iteration {n}");
+        assert_eq!(turns(60, 0), (60, title(1), 0, 0));
+        assert_eq!(turns(62, 0), (60, title(3), 0, 2));
+        assert_eq!(turns(1, 100), (1, title(1), 100, 0));
+        assert_eq!(turns(61, 103), (60, title(2), 100, 4));
+        let tasks = |n_tasks| {
+            let report = of(1, 0, n_tasks);
+            (report.tasks.len(), report.n_tasks_left_out)
+        };
+        assert_eq!([tasks(500), tasks(502)], [(500, 0), (500, 2)]);
+        let mut files = empty();
+        files.signals = (0..21).map(|n| UnheardSignal::read(&n.to_string(), "hello")).collect();
+        assert_eq!(notes(&files), vec!["Not heard yet: INFO: hello"; 20]);
+    }
+}

@@ -72,7 +72,6 @@ pub(super) fn tasks_summary(report: &Report) -> String {
 fn header(report: &Report) -> Markup {
     let goal = report.goal.trim();
     let first = words::line(goal.lines().next().unwrap_or_default(), HEADING);
-    let is_whole = first == goal;
     html! {
         header {
             div.over { span.mark { "Ralph" } (report.kind) span.id { (report.id) } }
@@ -81,7 +80,7 @@ fn header(report: &Report) -> Markup {
                 (pill(report.outcome.tone, &report.outcome.word))
                 @if !report.outcome.detail.is_empty() { span.why { (report.outcome.detail) } }
             }
-            @if !is_whole && !goal.is_empty() {
+            @if first != goal {
                 details.goal { summary { "What was asked for, whole" } pre { (goal) } }
             }
             dl.facts {
@@ -340,7 +339,9 @@ fn sign_of_worth(worth: Worth, looked: FromWhen) -> Markup {
 }
 
 fn of_cell(cell: &Cell) -> Markup {
-    let when = if cell.looked == FromWhen::Before { " when it was last run" } else { "" };
+    let is_of_run = matches!(cell.worth, Worth::Holds | Worth::Fails);
+    let is_old = is_of_run && cell.looked == FromWhen::Before;
+    let when = if is_old { " when it was last run" } else { "" };
     html! {
         (sign_of_worth(cell.worth, cell.looked))
         span.only-said { (words::spaced(&cell.word)) (when) }

@@ -1,5 +1,8 @@
 //! Reports of loops and refinements, from states and journals made here.
 
+mod decisions;
+mod whole;
+
 use super::journal::{FromWhen, LineRecord, ReportLine, Worth};
 use super::*;
 use crate::evidence::observed;
@@ -83,12 +86,21 @@ fn stop(state: &mut LoopState, second: i64, tree: &str, passed: Option<bool>) ->
 }
 
 fn report(state: &LoopState, lines: Vec<ReportLine>, criteria: &[ReceiptStatus]) -> Report {
+    of_seen(state, lines, criteria, 0)
+}
+
+fn of_seen(
+    state: &LoopState,
+    lines: Vec<ReportLine>,
+    criteria: &[ReceiptStatus],
+    n_unreadable: usize,
+) -> Report {
     let criteria = criteria.iter().map(|standing| (*standing, Vec::new())).collect();
     let next = "`ralph status` shows it".to_owned();
     of_loop(&LoopSeen {
         state,
         lines,
-        n_unreadable: 0,
+        n_unreadable,
         criteria,
         changes: None,
         n_signals: 0,
