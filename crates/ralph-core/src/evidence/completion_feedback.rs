@@ -368,6 +368,8 @@ fn names(names: &[String]) -> String {
 }
 
 #[cfg(test)]
+mod text_tests;
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::state::{Bounds, CriterionRunner, Regression};

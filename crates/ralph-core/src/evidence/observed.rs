@@ -143,9 +143,9 @@ fn quoted(run: &Observation) -> String {
     if run.failing.is_empty() {
         return run.why.clone();
     }
-    let names = run.failing.iter().take(SHOWN).map(|name| format!("`{name}`"));
-    let mut text = names.collect::<Vec<_>>().join(", ");
-    let others = (run.tests_failed.max(run.failing.len() as u64)).saturating_sub(SHOWN as u64);
+    let names: Vec<_> = run.failing.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let mut text = names.join(", ");
+    let others = run.tests_failed.max(run.failing.len() as u64) - names.len() as u64;
     if others > 0 {
         let _ = write!(text, " and {others} more");
     }
@@ -404,6 +404,8 @@ pub fn judge(code: i32, names_a_test: bool, read: WhatWasRead, command: &str) ->
     }
 }
 
+#[cfg(test)]
+mod judge_tests;
 #[cfg(test)]
 mod tests {
     use super::*;

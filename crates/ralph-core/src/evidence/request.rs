@@ -273,6 +273,8 @@ fn what_changed(change: &Change) -> Option<String> {
 }
 
 #[cfg(test)]
+mod answer_tests;
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::state::{CriterionRunner, Observation, Observed, Outcome, Receipt};

@@ -332,3 +332,197 @@ fn only_a_lower_count_is_there_to_be_accepted() {
     assert_eq!(it.tests_expected, Some(9));
     assert_eq!(standing(&it, None), ReceiptStatus::Passes);
 }
+
+#[test]
+fn each_state_of_a_pass_has_its_word_and_is_met_or_can_be_accepted() {
+    use ReceiptStatus as Is;
+    for (standing, word, is_met, can_be_accepted, fails) in [
+        (Is::Passes, "passes", true, false, false),
+        (Is::Proven, "proven", true, false, false),
+        (Is::Kept, "kept", true, false, false),
+        (Is::TestsChanged, "tests_changed", false, true, false),
+        (Is::CannotFail, "cannot_fail", false, true, false),
+        (Is::NotClean, "failed", false, false, true),
+        (Is::NotCompared, "not_compared", true, false, false),
+        (Is::Reviewed, "reviewed", true, false, false),
+        (Is::Failed, "failed", false, false, true),
+        (Is::Flaky, "flaky", false, false, false),
+    ] {
+        let found = (standing.as_str(), standing.is_met(), standing.can_be_accepted());
+        assert_eq!(found, (word, is_met, can_be_accepted), "{standing:?}");
+        assert_eq!(standing.is_a_failure(), fails, "{standing:?}");
+        let is_unsuccessful = standing == Is::Failed;
+        assert_eq!(standing.is_unsuccessful(), is_unsuccessful, "{standing:?}");
+    }
+    assert!(Is::TimedOut.is_unsuccessful() && Is::Killed.is_unsuccessful());
+}
+
+#[test]
+fn states_are_counted_in_words() {
+    use ReceiptStatus as Is;
+    let all = [
+        Is::NotCompared,
+        Is::CannotFail,
+        Is::TestsChanged,
+        Is::Passes,
+        Is::Kept,
+        Is::Kept,
+        Is::Reviewed,
+        Is::Proven,
+        Is::Stale,
+        Is::Failed,
+    ];
+    assert_eq!(
+        counts(&all),
+        "1 proven, 1 reviewed, 2 kept, 1 passes, 1 with changed tests, 1 that cannot fail, 1 not compared"
+    );
+    assert_eq!(counts(&[Is::Passes, Is::Passes]), "2 pass");
+    assert_eq!(counts(&[Is::Stale]), "");
+    let verified = |review: Option<&str>| Criterion {
+        verified: true,
+        review: review.map(str::to_owned),
+        ..criterion()
+    };
+    let all = [verified(None), verified(Some("x")), verified(None), criterion()];
+    assert_eq!(count_met(&all), (2, 1));
+}
+
+/// What is accepted of the last of these runs, and the criterion after it.
+fn accepted(runs: &[Receipt]) -> (Vec<String>, Criterion) {
+    let mut one = criterion();
+    runs.iter().for_each(|run| record(&mut one, run.clone()));
+    (accept(&mut one), one)
+}
+
+#[test]
+fn each_thing_that_the_last_run_proves_less_is_accepted_by_name() {
+    let with = |n| Receipt { tests_run: Some(n), ..pass() };
+    let skips = |n| Receipt { tests_reported: true, tests_skipped: n, ..pass() };
+    let silent = || Receipt { tests_run: None, ..pass() };
+    for (runs, expected) in [
+        (vec![], &[][..]),
+        (vec![pass(), Receipt { tests_run: Some(9), ..fail() }], &[]),
+        (vec![pass(), with(12)], &[]),
+        (vec![pass(), with(1)], &["1 test for AC-1 instead of 12"]),
+        (vec![pass(), with(0)], &["0 tests for AC-1 instead of 12"]),
+        (vec![pass(), silent()], &["no count of the tests of AC-1"]),
+        (vec![skips(1), skips(1)], &[]),
+        (vec![skips(0), skips(1)], &["1 skipped test for AC-1 instead of 0"]),
+        (vec![skips(1), skips(3)], &["3 skipped tests for AC-1 instead of 1"]),
+        (vec![Receipt { tests_failed: 1, ..pass() }], &["failures in the summary of AC-1"]),
+        // The count of a run that is unsound for another reason means nothing.
+        (vec![pass(), Receipt { vacuous: "x".to_owned(), ..with(1) }], &[]),
+        (vec![pass(), Receipt { rewrote: vec!["a".to_owned()], ..with(1) }], &[]),
+        (vec![pass(), Receipt { tree_before: "s".to_owned(), ..with(1) }], &[]),
+    ] {
+        let (told, one) = accepted(&runs);
+        assert_eq!(told, expected, "{runs:?}");
+        let holds = runs.last().is_some_and(|last| last.passed && last.vacuous.is_empty());
+        let is_sound = holds
+            && runs.last().is_some_and(|last| last.tree_before == "t" && last.rewrote.is_empty());
+        assert_eq!(standing(&one, None) == ReceiptStatus::Passes, is_sound, "{runs:?}");
+        assert_eq!(accepted_again(one), [""; 0], "{runs:?}");
+    }
+    let (_, one) = accepted(&[pass(), silent()]);
+    assert_eq!((one.tests_expected, one.tests_reported), (None, false));
+    let (_, one) = accepted(&[skips(1), skips(3)]);
+    assert_eq!(one.tests_skipped, Some(3));
+}
+
+fn accepted_again(mut one: Criterion) -> Vec<String> {
+    accept(&mut one)
+}
+
+#[test]
+fn what_was_observed_is_accepted_one_after_the_other() {
+    use crate::state::{Observation, Observed, Outcome};
+    let failing = vec!["a".to_owned()];
+    let original = Observation { outcome: Outcome::Failed, failing, ..Observation::default() };
+    let unnoticed = vec!["`5` at a:1".to_owned()];
+    let broken = Observation { unnoticed, ..Observation::default() };
+    let observed = Observed {
+        tree: "t".to_owned(),
+        original: Some(original),
+        broken: Some(broken),
+        ..Observed::default()
+    };
+    let mut one = Criterion { observed, ..criterion() };
+    record(&mut one, pass());
+    assert_eq!(standing(&one, None), ReceiptStatus::TestsChanged);
+    assert_eq!(
+        accept(&mut one),
+        [
+            "for AC-1: the changed tests; in their original form: `a`",
+            "for AC-1: `5` at a:1 can be changed unnoticed",
+        ]
+    );
+    assert_eq!(one.accepted, ["tests_changed AC-1: a", "cannot_fail AC-1: `5` at a:1"]);
+    assert_eq!(standing(&one, None), ReceiptStatus::NotCompared);
+    assert_eq!(accept(&mut one), [""; 0]);
+}
+
+#[test]
+fn a_failure_before_the_work_counts_if_a_test_is_named_or_counted() {
+    let names = |failing: &[&str], tests_failed| Receipt {
+        failing: failing.iter().map(|name| (*name).to_owned()).collect(),
+        tests_failed,
+        ..fail()
+    };
+    for (run, failed_before, held_before) in [
+        (pass(), false, true),
+        (Receipt { tests_failed: 1, ..pass() }, false, false),
+        (names(&[], 0), false, false),
+        (names(&["a"], 0), true, false),
+        (names(&[], 1), true, false),
+    ] {
+        let mut state = LoopState { baseline_pending: true, ..LoopState::default() };
+        state.acceptance_criteria = vec![criterion()];
+        record(&mut state.acceptance_criteria[0], run);
+        take_baseline(&mut state);
+        let one = &state.acceptance_criteria[0];
+        assert_eq!((one.failed_before, one.held_before), (failed_before, held_before));
+        // It is taken once.
+        record(&mut state.acceptance_criteria[0], pass());
+        take_baseline(&mut state);
+        assert_eq!(state.acceptance_criteria[0].failed_before, failed_before);
+    }
+}
+
+#[test]
+fn the_first_count_is_what_is_expected_and_zero_is_none() {
+    let expected = |runs: &[Receipt]| accepted_none(runs).tests_expected;
+    let with = |n| Receipt { tests_run: Some(n), ..pass() };
+    assert_eq!(expected(&[with(0)]), None);
+    assert_eq!(expected(&[with(1)]), Some(1));
+    assert_eq!(expected(&[helps(with(12)), with(1)]), Some(12));
+    assert_eq!(expected(&[helps(with(1)), helps(with(12))]), Some(1));
+    let skips = |tests_reported, n| Receipt { tests_reported, tests_skipped: n, ..pass() };
+    let skipped = |runs: &[Receipt]| accepted_none(runs).tests_skipped;
+    assert_eq!(skipped(&[skips(false, 3)]), None);
+    assert_eq!(skipped(&[skips(true, 3), skips(true, 5)]), Some(3));
+}
+
+fn accepted_none(runs: &[Receipt]) -> Criterion {
+    let mut one = criterion();
+    runs.iter().for_each(|run| record(&mut one, run.clone()));
+    one
+}
+
+#[test]
+fn a_token_looks_random_if_it_is_long_and_switches_often() {
+    for (token, expected) in [
+        ("3f2a9c01", true),
+        ("tmp8x2k1q", true),
+        ("a1b2", false),
+        ("a1b2c3d", false),
+        ("a1b2cdef", true),
+        ("a1bcdefg", false),
+        ("abcdefgh1", false),
+        ("aaaa-1111", false),
+        ("a-1-b-2", false),
+        ("a-1-b-22", true),
+        ("", false),
+    ] {
+        assert_eq!(looks_random(token), expected, "{token}");
+    }
+}
