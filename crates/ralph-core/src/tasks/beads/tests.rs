@@ -51,3 +51,46 @@ fn bds_own_words_are_found_wherever_it_puts_them() {
         assert_eq!(said(stdout, stderr), expected);
     }
 }
+
+#[test]
+fn a_bead_lacks_the_dependencies_that_were_counted_and_not_printed() {
+    let lacks = |dependencies: Option<Vec<Dependency>>, dependency_count| {
+        Bead { dependencies, dependency_count, ..Bead::default() }.lacks_dependencies()
+    };
+    assert!(lacks(None, Some(1)));
+    assert!(!lacks(None, Some(0)));
+    assert!(!lacks(None, None));
+    assert!(!lacks(Some(Vec::new()), Some(1)));
+}
+
+#[test]
+fn a_dependency_is_a_record_or_the_other_bead_itself() {
+    for (text, on, kind) in [
+        (r#"{"depends_on_id":"bd-2","type":"related","id":"x"}"#, "bd-2", "related"),
+        (r#"{"id":"bd-3","dependency_type":"parent-child"}"#, "bd-3", "parent-child"),
+        (r#"{"id":"bd-3"}"#, "bd-3", PLAIN),
+        ("{}", "", "blocks"),
+    ] {
+        let read: Dependency = serde_json::from_str(text).unwrap();
+        assert_eq!((read.on(), read.kind()), (on, kind), "{text}");
+    }
+    for (status, word, expected) in [
+        (None, "open", true),
+        (Some(""), "open", true),
+        (Some("closed"), "closed", true),
+        (Some("closed"), "open", false),
+    ] {
+        let bead = Bead { status: status.map(str::to_owned), ..Bead::default() };
+        assert_eq!(bead.is(word), expected, "{status:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_is_no_list_is_quoted_in_whole_up_to_its_bound() {
+    let begins = "it printed what is no list of beads (one has no `id`): ";
+    assert_eq!(read("[{}]").unwrap_err(), format!("{begins}`[{{}}]`"));
+    let long = format!("  [{{\"title\":\"{}\"}}]", "x".repeat(200));
+    assert_eq!(read(&long).unwrap_err(), format!("{begins}`[{{\"title\":\"{}`", "x".repeat(89)));
+    let lines = "a\n\nError: b\nc\nd\ne\n{\"error\":\"f\"}\ng";
+    assert_eq!(said("", lines), "a; b; c; d");
+}

@@ -431,6 +431,9 @@ fn checkbox(line: &RawLine<'_>, text: &str) -> Option<Checkbox> {
 }
 
 #[cfg(test)]
+mod tests;
+
+#[cfg(test)]
 mod lines_tests {
     use super::*;
 

@@ -397,3 +397,29 @@ fn whatever_is_written_around_the_boxes_stays_as_it_is() {
 fn form_of(text: &str) -> PlanFormat {
     format(text).expect("a form is recognised")
 }
+
+#[test]
+fn the_file_of_a_plan_of_ralplan_has_the_boxes_of_its_tasks() {
+    let tasks = crate::tasks::plan::parse(RALPLAN).unwrap().tasks;
+    let file = ralplan_file("a.md", RALPLAN, &tasks).unwrap();
+    assert_eq!(file, plan_of("a.md", RALPLAN).file("a.md"));
+    assert_eq!((file.path.as_str(), file.format), ("a.md", PlanFormat::Ralplan));
+    assert!(!file.tasks.is_empty());
+    assert_eq!(ralplan_file("a.md", "# no box\n", &tasks), None);
+    assert_eq!(ralplan_file("a.md", RALPLAN, &[]), None);
+}
+
+#[test]
+fn a_goal_says_what_the_plan_is_about_and_who_ticks_its_boxes() {
+    let whole = "The whole plan is in `p`. Ralph ticks its boxes; do not edit it.";
+    for (title, about, expected) in [
+        ("", "", format!("Carry out the plan. {whole}")),
+        ("a", "", format!("Carry out the plan: a\n{whole}")),
+        ("", "b", format!("Carry out the plan: b\n{whole}")),
+        ("a", "b", format!("Carry out the plan: a. b\n{whole}")),
+    ] {
+        assert_eq!(goal(title, about, "p"), expected);
+    }
+    let note = |line| PlanNote { line, what: "left out".to_owned() }.to_string();
+    assert_eq!((note(0), note(1)), ("left out".to_owned(), "line 1: left out".to_owned()));
+}

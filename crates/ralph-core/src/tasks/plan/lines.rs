@@ -90,9 +90,7 @@ fn tidied(mut task: Task) -> Task {
 
 /// A space at the start or the end is not part of an id.
 fn trim(text: &mut String) {
-    if text.trim().len() < text.len() {
-        *text = text.trim().to_owned();
-    }
+    *text = text.trim().to_owned();
 }
 
 #[cfg(test)]

@@ -143,3 +143,80 @@ fn a_plan_from_elsewhere_cannot_vouch_for_itself() {
     plan["acceptance_criteria"][0]["receipt"] = json!({"command": "cargo test", "passed": true});
     check_malformed(plan, "receipts or claims");
 }
+
+#[test]
+fn the_first_line_of_a_record_says_what_it_is() {
+    let subjects: Vec<String> = all().iter().map(Kind::subject).collect();
+    assert_eq!(
+        subjects,
+        [
+            "Plan of 2 tasks",
+            "Integrator's lease back",
+            "Integrator's lease",
+            "Merge of 16 tasks",
+            "Merge of 0 tasks",
+            "Return of a task",
+            "Pause",
+            "Resume",
+            "Cancel",
+            "Signal",
+            "End",
+        ]
+    );
+    assert_eq!(LedgerRecord::Plan(Box::new(plan("T-1"))).subject(), "Plan of 1 task");
+    let release = TaskRecord::Released { reason: Text::new("") };
+    let of_tasks = [TaskRecord::Claim { worker: name("2") }, TaskRecord::Finish, release];
+    assert_eq!(of_tasks.map(|kind| kind.subject()), ["Claim for worker 2", "Finish", "Release"]);
+    let renewal = Record::new(name("n"), name("m"), MachineRecord::Renewal);
+    let json = r#"{"schema":1,"nonce":"n","machine":"m","kind":"renewal"}"#;
+    assert_eq!(renewal.message(true), format!("Renewal by m [skip ci]\n\n{json}\n"));
+}
+
+#[test]
+fn a_record_at_its_bounds_is_read_and_one_above_is_not() {
+    let flaw = |kind: LedgerRecord| kind.flaw().unwrap_or_default();
+    let (longest, longer) = ("x".repeat(LONGEST_COMPONENT), "x".repeat(LONGEST_COMPONENT + 1));
+    let of_id = "an id is empty or too long";
+    let merged = |task: &str, criterion: &str, ending: &str| {
+        let ending = EndingKind::from(ending.to_owned());
+        LedgerRecord::Verdict(Verdict::Merged {
+            finishes: vec![finish(task)],
+            tree: id(2),
+            receipts: vec![receipt(criterion, true)],
+            end: Some(End { ending, reason: Text::new("") }),
+        })
+    };
+    assert_eq!(flaw(merged(&longest, &longest, &longest)), "");
+    assert_eq!(flaw(merged(&longer, "AC-1", "complete")), of_id);
+    assert_eq!(flaw(merged("T-1", &longer, "complete")), of_id);
+    assert_eq!(flaw(merged("T-1", "", "complete")), of_id);
+    assert_eq!(flaw(merged("T-1", "AC-1", &longer)), "an ending is too long");
+    let returned = |task: &str| {
+        LedgerRecord::Verdict(Verdict::Returned { finish: finish(task), reason: Text::new("") })
+    };
+    assert_eq!(flaw(returned(&longest)), "");
+    assert_eq!(flaw(returned(&longer)), of_id);
+    assert_eq!(flaw(returned("")), of_id);
+    let lease = |lease_seconds| flaw(LedgerRecord::Integrator { lease_seconds });
+    assert_eq!(
+        (lease(LONGEST_LEASE), lease(LONGEST_LEASE + 1)),
+        (String::new(), "a lease is too long".to_owned())
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_what_to_do() {
+    assert_eq!(
+        ChainError::Replaced.to_string(),
+        "somebody replaced records that this machine has read; compare the reference with another clone's"
+    );
+    assert_eq!(
+        ChainError::Newer { schema: 2 }.to_string(),
+        "a record has schema 2, and this version of Ralph reads up to 1; update Ralph on this machine"
+    );
+    assert_eq!(ChainError::Malformed("x".to_owned()).to_string(), "a record cannot be read: x");
+    let whole = plan("T-1");
+    let text = serde_json::to_string(&whole).unwrap();
+    assert_eq!(whole.former_digest(), hex::sha256(&text));
+    assert_eq!(whole.digest(&id(1)), hex::sha256(format!("{text}\n{}", id(1))));
+}

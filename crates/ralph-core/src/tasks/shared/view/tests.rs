@@ -93,3 +93,26 @@ fn machines_are_seen_by_their_claims_and_finishes_also_when_these_are_merged() {
     let names: Vec<&str> = view.machines().into_iter().map(Name::as_str).collect();
     assert_eq!(names, ["b", "d"]);
 }
+
+#[test]
+fn what_was_not_read_is_told_in_sentences() {
+    let mut remote = Remote::new("T-1\nT-2");
+    remote.claim("T-1", "a");
+    remote.finish("T-2", "a");
+    let mut view = remote.view();
+    assert_eq!(view.unread(), [""; 0]);
+    view.strangers = 1;
+    assert_eq!(view.unread(), ["1 reference of tasks that are not in the plan, skipped"]);
+    view.strangers = 2;
+    let first = Some((crate::tasks::shared::fixture::id(1), "it has no JSON".to_owned()));
+    view.ledger.skipped = Skipped { count: 1, first: first.clone() };
+    view.chains.get_mut("T-2").unwrap().as_mut().unwrap().skipped = Skipped { count: 2, first };
+    assert_eq!(
+        view.unread(),
+        [
+            "1 record of the ledger skipped, the first 0000000000: it has no JSON",
+            "2 records of task T-2 skipped, the first 0000000000: it has no JSON",
+            "2 references of tasks that are not in the plan, skipped",
+        ]
+    );
+}
