@@ -276,7 +276,7 @@ impl<'a> Source<'a> {
             if let Some(literal) = self.expected(at, end) {
                 found.push(literal);
             }
-            at = end.max(at + 1);
+            at = end;
         }
         found
     }

@@ -173,6 +173,37 @@ mod tests {
         assert!(is_as_frozen(&fresh), "nothing was frozen yet");
     }
 
+    #[test]
+    fn which_tests_may_change_and_what_tasks_run_is_frozen() {
+        let mut state = state();
+        state.tests_may_change = vec!["a".to_owned()];
+        state.task_graph = vec![crate::state::Task {
+            id: "T-1".to_owned(),
+            verify: vec!["make".to_owned()],
+            ..crate::state::Task::default()
+        }]
+        .into();
+        freeze(&mut state, Timestamp::UNIX_EPOCH);
+        let changed = |change: fn(&mut LoopState)| {
+            let mut other = state.clone();
+            change(&mut other);
+            !is_as_frozen(&other)
+        };
+        assert!(!changed(|_| ()));
+        assert!(changed(|it| it.tests_may_change = vec!["b".to_owned()]));
+        assert!(changed(|it| it.tests_may_change.push("b".to_owned())));
+        assert!(changed(|it| it.tests_may_change.clear()));
+        assert!(changed(|it| it.task_graph[0].verify = vec!["true".to_owned()]));
+        assert!(changed(|it| it.task_graph[0].verify.clear()));
+        assert!(changed(|it| it.task_graph[0].id = "T-2".to_owned()));
+        assert!(!changed(|it| it.task_graph[0].name = "n".to_owned()));
+        let taken = accept(&mut state, Timestamp::UNIX_EPOCH);
+        assert_eq!(taken, [""; 0]);
+        state.tests_may_change.clear();
+        assert_eq!(accept(&mut state, Timestamp::UNIX_EPOCH), ["the criteria as they read now"]);
+        assert!(is_as_frozen(&state));
+    }
+
     #[track_caller]
     fn check_named(command: &str, expected: &[&str]) {
         assert_eq!(named_paths(command), expected, "{command}");

@@ -461,3 +461,5 @@ pub fn summary(reviews: &[ReviewRound]) -> String {
 mod lies;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod text_tests;

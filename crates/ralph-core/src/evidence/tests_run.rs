@@ -484,4 +484,6 @@ pub(crate) fn without_frames(output: &str) -> String {
 }
 
 #[cfg(test)]
+mod lines_tests;
+#[cfg(test)]
 mod tests;

@@ -327,7 +327,7 @@ impl<'a> Halves<'a> {
         let start_of = |at: usize| tokens.get(at).map_or(text.len(), |token| token.range.start);
         let mut tests = Vec::new();
         let mut at = 0;
-        while at < tokens.len() {
+        while tokens.get(at).is_some() {
             let (first, mut is_test) = (at, false);
             while word(at) == "#" && word(at + 1) == "[" {
                 let end = closing[at + 1]?;
@@ -350,7 +350,7 @@ impl<'a> Halves<'a> {
                 }
                 let is_open = matches!(mark, "{" | "(" | "[");
                 at = if is_open { closing[at]? + 1 } else { at + 1 };
-                if at >= tokens.len() || mark == ";" || mark == "{" && has_body {
+                if tokens.get(at).is_none() || mark == ";" || mark == "{" && has_body {
                     break;
                 }
             }

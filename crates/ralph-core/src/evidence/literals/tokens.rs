@@ -199,9 +199,7 @@ fn string(rest: &str, syntax: Syntax, depth: u8) -> Option<usize> {
             // A lifetime, a label or an apostrophe.
             _ if is_character && at > 1 && !body.starts_with("'\\") => return None,
             '\\' if !(syntax.is_shell && quote == '\'') => 1 + next.chars().next()?.len_utf8(),
-            _ if interpolates && depth < DEEPEST => {
-                group(next, syntax, depth + 1).map_or(1, |it| 1 + it)
-            }
+            _ if interpolates && depth < DEEPEST => 1 + group(next, syntax, depth + 1).unwrap_or(0),
             _ => letter.len_utf8(),
         };
     }

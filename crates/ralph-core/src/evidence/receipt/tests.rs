@@ -137,6 +137,7 @@ fn silence_after_a_count_and_failures_in_a_summary_do_not_hold() {
 #[test]
 fn a_failure_and_a_pass_on_one_tree_need_two_passes_in_a_row() {
     check(&[fail(), pass()], "t", ReceiptStatus::Flaky);
+    check(&[fail(), helps(pass())], "t", ReceiptStatus::Flaky);
     check(&[fail(), pass(), pass()], "t", ReceiptStatus::Passes);
     check(&[pass(), fail(), pass()], "t", ReceiptStatus::Flaky);
     check(&[fail(), pass(), fail(), pass()], "t", ReceiptStatus::Flaky);

@@ -593,3 +593,6 @@ pub(super) fn has_directive(text: &str) -> bool {
         word.eq_ignore_ascii_case("skip") || word.eq_ignore_ascii_case("todo")
     })
 }
+
+#[cfg(test)]
+mod tests;

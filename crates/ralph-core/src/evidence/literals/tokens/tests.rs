@@ -120,7 +120,9 @@ fn a_character_is_no_lifetime_and_no_apostrophe() {
     );
     check("a.rs", "<'a> 'b: 'cd'", &["<", "'", "w a", ">", "'", "w b", ":", "'", "w cd", "'"]);
     check("a.rs", "'' x", &["'", "'", "w x"]);
-    check("a.c", "'\n'", &["'", "↵", "'"]);
+    for path in ["a.c", "a.rs"] {
+        check(path, "'\n'", &["'", "↵", "'"]);
+    }
     check("a.js", "'ab' ''", &["t 'ab'", "t ''"]);
 }
 
