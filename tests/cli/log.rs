@@ -1,9 +1,14 @@
 //! `ralph log` after runs of every kind, with clients that are scripts.
 
 use crate::{parallel_run, refine, run};
+use serde_json::{Value, json};
 
 const SPEAKS: &str = r#"say '{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"I write file '$n'."},{"type":"tool_use","id":"t","name":"Bash","input":{"command":"touch file"}}]}}'
 echo $n >file$n"#;
+
+pub(crate) fn n_logs(document: &Value) -> usize {
+    document["logs"].as_array().unwrap().len()
+}
 
 #[test]
 fn the_last_rounds_of_a_run_are_printed_and_their_files_named() {
@@ -16,26 +21,26 @@ fn the_last_rounds_of_a_run_are_printed_and_their_files_named() {
     assert_eq!(said, "I write file 2.\n> Bash touch file\n");
     let both = world.ralph(&["log", "9"]).done().stdout;
     assert!(both.find("I write file 1.") < both.find("I write file 2."), "{both}");
-    let files = world.ralph(&["log", "9", "--files"]).done().stdout;
-    let named: Vec<&str> = files.lines().collect();
-    assert_eq!(named.len(), 2, "{files}");
-    assert_eq!(named[1], file);
+    let document = world.ralph(&["log", "9", "--json"]).done().json();
+    assert_eq!(n_logs(&document), 2);
+    assert_eq!(document["logs"][1]["file"], file);
+    assert_eq!(document["logs"][1]["lines"], json!(["I write file 2.", "> Bash touch file"]));
 
     // Those of another loop are not among them.
     world.ralph(&["run", "again", "--ac", "five=test -f file5"]).done();
-    assert_eq!(world.ralph(&["log", "9", "--files"]).done().stdout.lines().count(), 3);
+    assert_eq!(n_logs(&world.ralph(&["log", "9", "--json"]).done().json()), 3);
 }
 
 #[test]
 fn each_worker_and_each_round_of_a_refinement_is_found() {
     let world = parallel_run::world(&[("one", &[]), ("two", &[])], parallel_run::WORKS);
     world.ralph(&["run", "--parallel"]).done();
-    assert_eq!(world.ralph(&["log", "9", "--files"]).done().stdout.lines().count(), 2);
+    assert_eq!(n_logs(&world.ralph(&["log", "9", "--json"]).done().json()), 2);
 
     let world = refine::world("ended 0");
     refine::refine(&world, &["-n", "2"]);
-    let files = world.ralph(&["log", "9", "--files", "--of=refine"]).done().stdout;
-    assert!(files.lines().next().unwrap().ends_with("/round-1.jsonl"), "{files}");
+    let first = world.ralph(&["log", "9", "--of=refine"]).done().stdout;
+    assert!(first.lines().next().unwrap().ends_with("/round-1.jsonl"), "{first}");
 }
 
 #[test]

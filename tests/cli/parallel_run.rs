@@ -1,6 +1,7 @@
 //! `ralph parallel run` beside clients that are scripts: that they work at once, and what becomes of
 //! what they leave.
 
+use crate::log::n_logs;
 use crate::world::{Printed, World, start, wait_for};
 use ralph_test_support::is_running;
 use serde_json::{Value, json};
@@ -163,7 +164,7 @@ closes; ends"#;
     let most: Vec<u32> = most.lines().map(|line| line.parse().unwrap()).collect();
     assert_eq!((most.len(), most.iter().max()), (6, Some(&4)), "{most:?}");
     assert_eq!(git(&world, &["status", "--porcelain"]), "", "the main work tree is clean");
-    assert_eq!(world.ralph(&["log", "99", "--files"]).done().stdout.lines().count(), 6);
+    assert_eq!(n_logs(&world.ralph(&["log", "99", "--json"]).done().json()), 6);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `ralph session run` beside clients that are scripts: who is called with what and beside whom, what is made
 //! of their ends, and how it goes on after it was stopped in any way.
 
+use crate::log::n_logs;
 use crate::world::{Printed, World, start, wait_for};
 use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::metadata::{Counts, OrchestrationMetadata};
@@ -300,8 +301,8 @@ before() { test $mode = SESSION_REVIEW -a $it = 1 && { concludes 'Gaps Identifie
     );
     assert!(who.iter().any(|line| line.starts_with("Ralph-v2-Executor|Ralph-v2-Executor|")
         && line.contains("\"task\":\"task-1\"")));
-    let logs = world.ralph(&["log", "99", "--files", "--of=team"]).done().stdout;
-    assert_eq!(logs.lines().count(), order.len(), "a log for each call: {logs}");
+    let logs = world.ralph(&["log", "99", "--json", "--of=team"]).done().json();
+    assert_eq!(n_logs(&logs), order.len(), "a log for each call: {logs}");
 
     give_feedback(&world);
     let before = order.len();

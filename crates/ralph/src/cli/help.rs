@@ -24,8 +24,8 @@ const GROUPS: [Group; 4] = [
     },
     Group {
         name: "Look",
-        first: &["status", "watch", "log", "explain", "report"],
-        others: &["context", "diff", "checkpoint", "replay"],
+        first: &["status", "watch", "explain", "report"],
+        others: &["log", "context", "diff", "checkpoint", "replay"],
     },
     Group {
         name: "Steer",

@@ -11,16 +11,17 @@ use crate::orchestration::OrchestrationContext;
 use crate::runs::options;
 use anyhow::{Context, Result, bail};
 use ralph_core::transcript::readable::readable;
-use std::path::PathBuf;
+use serde_json::{Value, json};
+use std::path::Path;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Number of rounds or calls of agents
     #[arg(value_name = "N", default_value = "1", value_parser = number::count, allow_hyphen_values = true)]
     count: u32,
-    /// Print the files with the whole output instead
+    /// Print one JSON document, with the files that hold the whole output
     #[arg(long)]
-    files: bool,
+    json: bool,
     #[command(flatten)]
     target: TargetArgs,
 }
@@ -49,19 +50,22 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         bail!("no client of a run has worked on this yet{conversation}");
     }
     let count = usize::try_from(args.count).unwrap_or(usize::MAX);
-    for log in &logs[logs.len().saturating_sub(count)..] {
+    let logs = &logs[logs.len().saturating_sub(count)..];
+    if args.json {
+        let rounds = logs.iter().map(|log| Ok(json!({"file": log, "lines": lines(log)?})));
+        let rounds = rounds.collect::<Result<Vec<Value>>>()?;
+        return screen::print_json(&json!({"schema_version": 1, "logs": rounds}));
+    }
+    for log in logs {
         screen::print(&visible(&log.display().to_string()))?;
-        if !args.files {
-            show(log)?;
+        for said in lines(log)? {
+            screen::print(&visible_lines(&said))?;
         }
     }
     Ok(Exit::Done)
 }
 
-fn show(log: &PathBuf) -> Result<()> {
+fn lines(log: &Path) -> Result<Vec<String>> {
     let text = std::fs::read(log).with_context(|| format!("could not read `{}`", log.display()))?;
-    for said in text.split(|byte| *byte == b'\n').flat_map(readable) {
-        screen::print(&visible_lines(&said))?;
-    }
-    Ok(())
+    Ok(text.split(|byte| *byte == b'\n').flat_map(readable).collect())
 }
