@@ -231,4 +231,35 @@ mod tests {
         let found = difference(&secrets[..1], &[("CARGO_REGISTRY_TOKEN", "another")]);
         assert_eq!((found.restore.len(), found.lost), (0, vec!["CARGO_REGISTRY_TOKEN".to_owned()]));
     }
+
+    #[test]
+    fn a_value_is_recorded_up_to_its_longest_and_only_if_it_is_text() {
+        let bytes: [(&str, &[u8]); 5] = [
+            ("PATH", &[b'x'; LONGEST]),
+            ("CI", &[b'x'; LONGEST + 1]),
+            ("SHELL", b"\xff"),
+            ("CC", b"x@y"),
+            ("CXX", b"https://host/?x=1"),
+        ];
+        let recorded = Environment::record(bytes.into_iter(), None);
+        let names = |map: &std::collections::BTreeMap<String, String>| {
+            map.keys().cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(names(&recorded.values), ["CC", "CXX", "PATH"]);
+        assert_eq!(names(&recorded.digests), ["CI", "SHELL"]);
+        for (value, expected) in [
+            ("https://u@host/", true),
+            ("https://host/?to=a@b", true),
+            ("https://host", false),
+            ("u@host", false),
+        ] {
+            assert_eq!(may_be_secret("PATH", value), expected, "{value}");
+        }
+        // What was recorded by its digest is not new if it can be read now.
+        let found = recorded.difference(
+            [("PATH", &b"x"[..]), ("CI", b"1"), ("SHELL", b"\xff"), ("CC", b"x@y")].into_iter(),
+        );
+        let restored: Vec<&str> = found.restore.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!((restored, found.lost), (vec!["CXX", "PATH"], vec!["CI".to_owned()]));
+    }
 }

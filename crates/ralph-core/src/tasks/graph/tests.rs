@@ -447,3 +447,62 @@ fn claim_and_check(tasks: &mut [Task], dice: &mut Dice, id: &str, owner: &str, n
         assert_eq!(dependency.status, TaskStatus::Done);
     }
 }
+
+#[test]
+fn a_task_is_reopened_until_its_attempts_are_used_up() {
+    for (attempts, status, expected) in [
+        (2, TaskStatus::Pending, "T-1 is ready again"),
+        (3, TaskStatus::Failed, "T-1 is given up after 3 rounds"),
+        (4, TaskStatus::Failed, "T-1 is given up after 4 rounds"),
+    ] {
+        let mut task = task("T-1 in_progress");
+        (task.owner, task.lease_expires_at) = (Some("me".to_owned()), Some(at(9)));
+        task.attempts = attempts;
+        assert_eq!(reopen(&mut task, "it is red", "rounds"), expected);
+        assert_eq!((task.status, task.owner, task.lease_expires_at), (status, None, None));
+        assert_eq!(task.result.as_deref(), Some("it is red"));
+    }
+}
+
+#[test]
+fn each_refusal_says_what_to_do() {
+    let id = || "T-2".to_owned();
+    let waits = |status| TaskError::Waits { id: id(), on: "T-1".to_owned(), status };
+    let held = |until| TaskError::Held { id: id(), owner: "bob".to_owned(), until };
+    let closed = |status| TaskError::Closed { id: id(), status };
+    for (error, expected) in [
+        (
+            TaskError::NoSuchTask { id: id() },
+            "there is no task `T-2`; `ralph task list --all` shows them",
+        ),
+        (waits(Some(TaskStatus::Failed)), "T-2 waits for T-1, which is failed; finish T-1 first"),
+        (
+            waits(None),
+            "T-2 waits for T-1, which does not exist; add it, or take it out of T-2's deps",
+        ),
+        (held(Some(at(60))), "T-2 is claimed by bob until 1970-01-01T00:01:00Z; take another task"),
+        (held(None), "T-2 is claimed by bob; take another task, or `ralph task release T-2`"),
+        (TaskError::NotHeld { id: id() }, "T-2 is not claimed; `ralph task claim T-2` first"),
+        (closed(TaskStatus::Done), "T-2 is already done"),
+        (
+            closed(TaskStatus::Blocked),
+            "T-2 is blocked; `ralph task release T-2` makes it pending again",
+        ),
+        (TaskError::Missing { what: "the reason" }, "the reason is missing; say it in words"),
+    ] {
+        assert_eq!(error.to_string(), expected);
+    }
+    let words = [
+        TaskReadiness::Ready,
+        TaskReadiness::Waiting,
+        TaskReadiness::InProgress,
+        TaskReadiness::Done,
+        TaskReadiness::Failed,
+        TaskReadiness::Blocked,
+        TaskReadiness::Unknown,
+    ];
+    assert_eq!(
+        words.map(TaskReadiness::word),
+        ["ready", "waiting", "in progress", "done", "failed", "blocked", "unknown"]
+    );
+}

@@ -270,3 +270,38 @@ fn the_block_that_says_ralph_plan_is_the_plan_wherever_it_stands() {
     assert_eq!(block(&format!("a\n\n{named}")).unwrap().line, 3);
     assert_eq!(block("no block"), None);
 }
+
+#[test]
+fn a_fence_has_three_marks_of_one_kind_and_is_closed_by_as_many() {
+    for (line, expected) in [
+        ("```", Some(("```", ""))),
+        ("  ```json x ", Some(("```", "json x"))),
+        ("~~~~a`", Some(("~~~~", "a`"))),
+        ("``", None),
+        ("``~", None),
+        ("a```", None),
+        ("", None),
+    ] {
+        assert_eq!(opening(line), expected, "{line}");
+    }
+    for (line, fence, expected) in [
+        ("```", "```", true),
+        (" ````\t", "```", true),
+        ("```", "````", false),
+        ("```x", "```", false),
+        ("~~~", "```", false),
+        ("", "```", false),
+    ] {
+        assert_eq!(closes(line, fence), expected, "{line}");
+    }
+    let found = fenced("a\n```json\nb\nc\n```\n~~~ sh\nd");
+    let found: Vec<_> = found.iter().map(|one| (one.line, one.kind, one.text.as_str())).collect();
+    assert_eq!(found, [(2, "json", "b\nc"), (6, " sh", "d")]);
+}
+
+#[test]
+fn only_what_is_missing_is_numbered_and_no_number_is_given_twice() {
+    let mut ids = ["", "T-2", " ", "x", "", "T-1"].map(str::to_owned);
+    number(ids.iter_mut(), "T-");
+    assert_eq!(ids, ["T-3", "T-2", "T-4", "x", "T-5", "T-1"]);
+}

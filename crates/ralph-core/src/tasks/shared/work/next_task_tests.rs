@@ -135,3 +135,20 @@ fn whatever_the_graph_and_the_records_only_open_tasks_are_claimed() {
         }
     }
 }
+
+#[test]
+fn a_random_number_picks_a_place_within_the_list() {
+    for (random, length, expected) in [
+        (0.0, 3, 0),
+        (0.33, 3, 0),
+        (0.34, 3, 1),
+        (0.99, 3, 2),
+        (1.0, 3, 2),
+        (2.0, 3, 2),
+        (-1.0, 3, 0),
+        (0.5, 1, 0),
+        (0.5, 0, 0),
+    ] {
+        assert_eq!(pick(random, length), expected, "{random} of {length}");
+    }
+}
