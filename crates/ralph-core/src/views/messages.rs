@@ -220,7 +220,7 @@ pub fn shown(state: &LoopState) -> String {
     let told = told.map(|one| observed::sentence(one, receipt::standing(one, None)));
     let mut parts: Vec<String> = told.collect();
     if commands.len() > MOST {
-        parts.push(format!("{} more pass", commands.len() - MOST));
+        parts.push(plural::counted(commands.len() - MOST, "more passes", "more pass"));
     }
     if reviewed > 0 {
         parts.push(plural::counted(reviewed, "criterion reviewed", "criteria reviewed"));
@@ -242,7 +242,9 @@ pub fn holding(state: &LoopState) -> String {
         (_, 0) if reviewed > 0 => match (is_proven, proven) {
             (_, 0) => plural::counted(reviewed, "criterion reviewed", "criteria reviewed"),
             (true, proven) => format!("{proven} proven, {reviewed} reviewed"),
-            (false, proven) => format!("{proven} hold, {reviewed} reviewed"),
+            (false, _) => {
+                format!("{}, {reviewed} reviewed", plural::counted(proven, "holds", "hold"))
+            }
         },
         (1, 0) if is_proven => "the criterion is proven".to_owned(),
         (1, 0) => "the criterion holds".to_owned(),
@@ -385,6 +387,8 @@ pub fn step_failed(why: &str) -> String {
     )
 }
 
+#[cfg(test)]
+mod tests;
 #[cfg(test)]
 mod messages_tests {
     #[test]

@@ -536,4 +536,136 @@ mod tests {
         assert!(with(json!({"notify": {"desktop": true}})));
         assert!(with(json!({"notify": {"command": ["x"]}})));
     }
+
+    #[test]
+    fn a_loop_that_is_not_paused_any_more_calls_nobody() {
+        let mut state = paused(PauseCause::Crashed);
+        state.phase = Phase::Implementation;
+        assert_eq!((due(&state), at_end_of_run(&state)), (None, None));
+        for cause in [PauseCause::Tampered, PauseCause::Mod, PauseCause::Other("x".to_owned())] {
+            assert_eq!(due(&paused(cause.clone())), Some(NoticeEvent::Paused), "{cause}");
+        }
+        let other = ended(EndingKind::Other("x".to_owned()));
+        assert_eq!(due(&other), Some(NoticeEvent::Ended));
+    }
+
+    /// A plan that waits for the user's decision.
+    fn awaiting() -> LoopState {
+        use crate::state::{PlanPhase, RalplanState};
+        let plan = RalplanState {
+            phase: PlanPhase::AwaitingUserApproval,
+            plan_hash: "0123-4567-89ab-cdef-0123".to_owned(),
+            ..RalplanState::default()
+        };
+        LoopState { mode: plan.into(), ..running() }
+    }
+
+    #[test]
+    fn a_plan_that_waits_is_an_event_of_its_text() {
+        let key = NoticeEvent::Awaits.key(&awaiting());
+        assert_eq!(key.as_deref(), Some("paused-0123456789abcdef"));
+        assert_eq!(NoticeEvent::Awaits.key(&running()), None);
+        let mut over = awaiting();
+        over.end(EndingKind::Approved, "", NOW);
+        assert_eq!(NoticeEvent::Awaits.key(&over), None);
+        let at = Timestamp::from_second(7).unwrap();
+        assert_eq!(NoticeEvent::Paused.key(&running()), None);
+        let mut state = running();
+        state.pause(PauseCause::Crashed, "", at);
+        assert_eq!(NoticeEvent::Paused.key(&state).as_deref(), Some("paused-7000000000"));
+    }
+
+    #[test]
+    fn a_notice_has_all_that_a_program_needs() {
+        let at = Timestamp::from_second(7).unwrap();
+        let now = Timestamp::from_second(9).unwrap();
+        let of = |state: &LoopState, event: &NoticeEvent, driver: Option<&str>| {
+            Notice::of(state, event, driver, now, str::to_owned)
+        };
+        let notice = |event: &str, what: &str, why: &str, next: &str, at| {
+            let lines = [what, why, next].into_iter().filter(|line| !line.is_empty());
+            Notice {
+                schema_version: 1,
+                event: event.to_owned(),
+                loop_id: "L".to_owned(),
+                project: "/home/me/shop".to_owned(),
+                mode: "loop".to_owned(),
+                title: "Ralph: shop".to_owned(),
+                what: what.to_owned(),
+                why: why.to_owned(),
+                next: next.to_owned(),
+                text: lines.collect::<Vec<_>>().join("\n"),
+                ending: None,
+                pause: None,
+                at,
+            }
+        };
+        let mut state = running();
+        state.acceptance_criteria = vec![Criterion {
+            id: "AC-1".to_owned(),
+            held_before: true,
+            verified: true,
+            ..Criterion::default()
+        }];
+        state.end(EndingKind::Complete, "1 holds", at);
+        let before = "1 holds\nHeld already before the work, so no proof of it: AC-1.";
+        let what = "done. The criterion holds, 4 turns, 7 s.";
+        let ending = Some("complete".to_owned());
+        assert_eq!(
+            of(&state, &NoticeEvent::Ended, None),
+            Notice { ending, ..notice("ended", what, before, "", at) }
+        );
+        let mut state = running();
+        state.pause(PauseCause::BlockedOnHuman, "log in", at);
+        let pause = Some("blocked_on_human".to_owned());
+        let what = "loop paused at 3/25 (blocked_on_human)";
+        let next = "When it is done, `ralph build` continues";
+        assert_eq!(
+            of(&state, &NoticeEvent::Paused, Some("ralph build")),
+            Notice { pause, ..notice("paused", what, "log in", next, at) }
+        );
+        let limit = NoticeEvent::Limit { until: "10:00".to_owned() };
+        let waits = "the run waits until 10:00 and then continues by itself";
+        let what = "usage limit reached at 3/25";
+        assert_eq!(of(&running(), &limit, None), notice("limit", what, waits, "", now));
+        let next =
+            "`ralph ralplan approve`, `ralph ralplan adjust \"WORDS\"` or `ralph ralplan discard`";
+        let what = "planning awaits your decision at 1/5";
+        let awaits = notice("paused", what, "", next, now);
+        let mode = "ralplan".to_owned();
+        assert_eq!(of(&awaiting(), &NoticeEvent::Awaits, None), Notice { mode, ..awaits });
+        let judged = NoticeEvent::Judged { at, what: "AC-1 is reviewed".to_owned() };
+        let what = "a review is done: AC-1 is reviewed";
+        assert_eq!(of(&running(), &judged, None), notice("reviewed", what, "", "", now));
+    }
+
+    #[test]
+    fn a_pause_that_names_its_own_command_has_no_other() {
+        let next = |state: &LoopState| told(state, &NoticeEvent::Paused, None).next;
+        let mut state = awaiting();
+        state.pause(PauseCause::BlockedOnHuman, crate::state::AWAITS_DECISION, NOW);
+        assert_eq!(next(&state), "");
+        state.pause.as_mut().unwrap().detail = "decide".to_owned();
+        assert_eq!(next(&state), "When it is done, /ralplan continues");
+        let mut state = paused(PauseCause::Crashed);
+        state.pause.as_mut().unwrap().detail = "`make` ended".to_owned();
+        assert_eq!(next(&state), "/ralph continues");
+    }
+
+    #[test]
+    fn a_notice_without_a_loop_has_the_name_and_the_title_of_its_work() {
+        let of = |work: WorkWithoutLoop<'_>| {
+            let notice = Notice::without_loop(&work, &NoticeEvent::Ended, "w", NOW, str::to_owned);
+            (notice.mode, notice.loop_id, notice.project, notice.title, notice.event)
+        };
+        let expected = |mode: &str, name: &str, project: &str, title: &str| {
+            let text = [mode, name, project, title, "ended"].map(str::to_owned);
+            let [mode, name, project, title, event] = text;
+            (mode, name, project, title, event)
+        };
+        let planning = WorkWithoutLoop::Planning { loop_id: "L", project: "/x/shop" };
+        assert_eq!(of(planning), expected("plan", "L", "/x/shop", "Ralph: shop"));
+        let refinement = WorkWithoutLoop::Refinement { name: "r", project: "/" };
+        assert_eq!(of(refinement), expected("refine", "r", "/", "Ralph: /"));
+    }
 }

@@ -248,6 +248,17 @@ mod phrases_tests {
             ("UserPromptExpansion", "ended", "loop ended"),
             ("SessionEnd", "paused", "loop paused"),
             ("ralph pause", "paused", "ralph pause: paused"),
+            ("ralph verify", "holds", "criteria hold"),
+            ("ralph verify", "does not hold", "criteria do not hold"),
+            ("PreToolUse", "delivered", "signal delivered"),
+            ("Stop", "notified", "notification"),
+            ("Stop", "turned red", "a criterion turned red"),
+            ("UserPromptExpansion", "started", "loop started"),
+            ("ralph resume", "resumed", "ralph resume: resumed"),
+            ("ralph merge", "kept_out", "ralph merge: kept out"),
+            ("Stop", "denied", "denied"),
+            ("PreToolUse", "told", "told"),
+            ("PreToolUse", "go on", "go on"),
             ("ralph signal", "sent", "ralph signal: sent"),
             ("SubagentStop", "kept_out", "kept out"),
         ] {
@@ -265,6 +276,70 @@ mod phrases_tests {
         assert_eq!(standing(&state), "paused (rate limited)");
         state.end(EndingKind::MaxIterations, "", Timestamp::UNIX_EPOCH);
         assert_eq!(standing(&state), "limit reached");
+        assert_eq!(rated(&state), Some(EndingTone::Look));
+        state.end(EndingKind::Stalled, "", Timestamp::UNIX_EPOCH);
+        assert_eq!(
+            (standing(&state).as_str(), rated(&state)),
+            ("stalled", Some(EndingTone::Wrong))
+        );
+    }
+
+    #[test]
+    fn each_phase_of_a_loop_and_of_a_planning_has_its_words() {
+        use crate::state::{PlanPhase, RalplanState};
+        let at = |phase: Phase| LoopState { phase, ..LoopState::default() };
+        for (phase, said) in [
+            (Phase::Planned, "planned"),
+            (Phase::Implementation, "running"),
+            (Phase::Verification, "running criteria"),
+            (Phase::Paused, "paused"),
+            (Phase::Other("deep_sleep".to_owned()), "deep sleep"),
+        ] {
+            assert_eq!(standing(&at(phase)), said);
+        }
+        let plan = |phase: PlanPhase| LoopState {
+            mode: RalplanState { phase, ..RalplanState::default() }.into(),
+            ..at(Phase::Implementation)
+        };
+        assert_eq!(standing(&plan(PlanPhase::CriticReview)), "critic review");
+        let awaits = plan(PlanPhase::AwaitingUserApproval);
+        assert_eq!(
+            (standing(&awaits).as_str(), rated(&awaits)),
+            ("you decide", Some(EndingTone::Look))
+        );
+        let idle = LoopState { phase: Phase::Planned, ..plan(PlanPhase::CriticReview) };
+        assert_eq!((standing(&idle).as_str(), rated(&idle)), ("planned", None));
+    }
+
+    #[test]
+    fn each_cause_of_a_pause_has_its_words() {
+        for (cause, said) in [
+            (PauseCause::Person, ""),
+            (PauseCause::Cleared, " (cleared)"),
+            (PauseCause::BlockedOnHuman, " (needs you)"),
+            (PauseCause::Interrupted, " (interrupted)"),
+            (PauseCause::HostCapped, " (Claude Code's cap on stop hooks)"),
+            (PauseCause::HostBudget, " (Claude Code's own limit)"),
+            (PauseCause::Tampered, " (its hooks, settings or state were changed)"),
+            (PauseCause::Mod, " (by a mod of Claude Code, not by you)"),
+        ] {
+            assert_eq!(paused(&cause), said);
+        }
+    }
+
+    #[test]
+    fn what_stands_still_is_said_and_nothing_of_work_that_goes_on() {
+        for (signal, said) in [
+            (Signal::NoChange, Some("nothing had changed since the stop before")),
+            (Signal::Idle, Some("nothing had changed, and the turn was text only")),
+            (Signal::Cycle, Some("the tree goes through the same few states again and again")),
+            (Signal::SameFailure, Some("the failure is the same as at the request before")),
+            (Signal::Working, None),
+            (Signal::Waiting, None),
+            (Signal::Blocked, None),
+        ] {
+            assert_eq!(stalling(&signal), said);
+        }
     }
 }
 
@@ -362,5 +437,83 @@ mod statusline_tests {
         check(state.clone(), "Ralph 0/25 | 9 tokens | $1.85");
         state["limits"] = json!({"max_cost": 2.0});
         check(state, "Ralph 0/25 | 9 tokens | $1.85 of $2.00");
+    }
+
+    /// The parts after the first, each with its rating.
+    fn parts(state: Value) -> Vec<(String, EndingTone)> {
+        let state: LoopState = serde_json::from_value(state).unwrap();
+        let parts = statusline(&state, at(12)).into_iter().skip(1);
+        parts.map(|part| (part.text, part.tone)).collect()
+    }
+
+    #[test]
+    fn each_part_is_rated_by_what_the_user_has_to_do() {
+        use EndingTone::{Good, Look, Quiet};
+        let part = |text: &str, tone| (text.to_owned(), tone);
+        let limits = |minutes: u64, tokens: u64, cost: f64| {
+            parts(json!({
+                "phase": "implementation", "started_at": "1970-01-01T00:00:00Z",
+                "limits": {"max_minutes": minutes, "max_tokens": tokens, "max_cost": cost},
+                "usage": {"tokens": {"input": 90}, "cost": 1.8},
+            }))
+        };
+        assert_eq!(
+            limits(13, 100, 2.0),
+            [part("12/13 min", Look), part("90 of 100 tokens", Look), part("$1.80 of $2.00", Look)]
+        );
+        assert_eq!(
+            limits(14, 101, 2.01),
+            [
+                part("12/14 min", Quiet),
+                part("90 of 101 tokens", Quiet),
+                part("$1.80 of $2.01", Quiet)
+            ]
+        );
+        let criteria =
+            |all: Value| parts(json!({"phase": "implementation", "acceptance_criteria": all}));
+        let held = || json!({"verified": true, "receipt": {}});
+        let judged = || json!({"verified": true, "receipt": {}, "review": "is it?"});
+        assert_eq!(criteria(json!([held(), judged()])), [part("criteria 1/2, 1 reviewed", Good)]);
+        assert_eq!(criteria(json!([held(), held()])), [part("criteria 2/2", Good)]);
+        let open = json!({"verified": false, "receipt": {}});
+        assert_eq!(criteria(json!([held(), open])), [part("criteria 1/2", Quiet)]);
+        let unseen = json!({"verified": true});
+        assert_eq!(criteria(json!([held(), unseen])), [part("criteria 1/2", Quiet)]);
+        assert_eq!(
+            parts(json!({"phase": "implementation", "blocked": {"what": "log in"}})),
+            [part("needs you: log in", Look)]
+        );
+        let ended = json!({"phase": "ended", "ending": {"kind": "stalled", "at": "1970-01-01T00:12:00Z"},
+                           "observing": "1 of 2", "usage": {"tokens": {"input": 90}}});
+        assert_eq!(parts(ended), [], "of an ended loop only what it reached is told");
+    }
+
+    #[test]
+    fn the_first_part_is_rated_as_the_loop_stands() {
+        let tone = |state: Value| {
+            let state: LoopState = serde_json::from_value(state).unwrap();
+            statusline(&state, at(12))[0].tone
+        };
+        assert_eq!(tone(json!({"phase": "implementation"})), EndingTone::Good);
+        assert_eq!(tone(json!({"phase": "verification"})), EndingTone::Good);
+        assert_eq!(tone(json!({"phase": "paused"})), EndingTone::Look);
+        let ended = json!({"phase": "ended", "ending": {"kind": "stalled"}});
+        assert_eq!(tone(ended), EndingTone::Wrong);
+    }
+
+    #[test]
+    fn a_claimed_task_is_named_with_the_number_of_the_others() {
+        let tasks = |n: usize| {
+            let task = json!({"id": "T-1", "name": "parse", "status": "in_progress"});
+            let all = vec![task; n];
+            let parts = parts(json!({"phase": "implementation", "task_graph": all}));
+            parts.into_iter().map(|(text, _)| text).collect::<Vec<_>>()
+        };
+        assert_eq!(tasks(0), [""; 0]);
+        assert_eq!(tasks(1), ["tasks 0/1", "T-1 parse"]);
+        assert_eq!(tasks(3), ["tasks 0/3", "T-1 parse +2"]);
+        assert_eq!(short(&"x".repeat(40)), "x".repeat(40));
+        assert_eq!(short(&"x".repeat(41)), format!("{}...", "x".repeat(40)));
+        assert_eq!(short(&format!(" {} xx", "x".repeat(39))), format!("{}...", "x".repeat(39)));
     }
 }

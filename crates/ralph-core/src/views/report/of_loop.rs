@@ -182,7 +182,8 @@ pub(super) fn moment(at: Timestamp) -> String {
 fn checkpoint(state: &LoopState) -> String {
     let Some(green) = &state.checkpoint else { return String::new() };
     let number = green.reference.rsplit('/').next().unwrap_or_default();
-    words::line(&format!("{number}, all held at {}", moment(green.at)), SHORT)
+    let held = format!("{number}, all held at {}", moment(green.at));
+    words::line(held.trim_start_matches(", "), SHORT)
 }
 
 fn gauges(seen: &LoopSeen<'_>, took_ms: u64, until: Timestamp) -> Vec<Gauge> {
@@ -385,7 +386,6 @@ pub(super) fn tasks(all: &[Task], now: Timestamp) -> (Vec<TaskShown>, usize) {
 
 fn remark(task: &Task, standing: TaskStanding) -> String {
     let owner = task.owner.as_deref().filter(|_| standing == TaskStanding::InProgress);
-    let result = task.result.as_deref();
-    let parts = [owner.map(|owner| format!("by {owner}")), result.map(str::to_owned)];
+    let parts = [owner.map(|owner| format!("by {owner}")), task.result.clone()];
     words::line(&parts.into_iter().flatten().collect::<Vec<_>>().join("; "), LONG)
 }

@@ -1,6 +1,8 @@
 //! Reports of loops and refinements, from states and journals made here.
 
 mod decisions;
+mod of_loops;
+mod of_refinements;
 mod whole;
 
 use super::journal::{FromWhen, LineRecord, ReportLine, Worth};

@@ -90,3 +90,139 @@ fn texts_of_other_machines_cannot_look_like_rows_or_act() {
     assert!(!text.contains('\u{1b}') && text.contains("\\u{1b}[2J"), "{text}");
     assert!(text.ends_with("digest: d1"), "{text}");
 }
+
+#[test]
+fn a_plan_is_shown_whole_before_it_is_trusted() {
+    let mut plan = fixture::plan("T-1\nT-2");
+    plan.prompt = "do it\n\tnow".to_owned();
+    plan.context_report = "found\nit".to_owned();
+    for (task, name) in plan.task_graph.iter_mut().zip(["one", "two"]) {
+        task.name = name.to_owned();
+    }
+    plan.task_graph[0].verify = vec!["make a".to_owned(), "make b".to_owned()];
+    (plan.max_iterations, plan.attempts) = (1, 2);
+    plan.limits.max_tokens = Some(5_000_000);
+    plan.limits.max_cost = Some(2.5);
+    assert_eq!(
+        super::plan(&plan, "d1"),
+        "goal:\n  do it\n      now\nfindings of the planning:\n  found\n  it\ncriteria:\n  AC-1  cargo test\n\
+         2 tasks, each with the commands that it has to pass:\n  T-1  one\n      make a\n      make b\n  T-2  two\n\
+         limits: 1 turn, 8 h, 5 M tokens, $2.5, 2 attempts for each task\ndigest: d1"
+    );
+    plan.context_report = String::new();
+    plan.prompt = "x".repeat(4_001);
+    plan.task_graph.truncate(1);
+    plan.limits = crate::state::Limits::default();
+    plan.attempts = 1;
+    assert_eq!(
+        super::plan(&plan, "d1"),
+        format!(
+            "goal:\n  {}…\ncriteria:\n  AC-1  cargo test\n\
+             1 task, each with the commands that it has to pass:\n  T-1  one\n      make a\n      make b\n\
+             limits: 1 turn, 8 h, 1 attempt for each task\ndigest: d1",
+            "x".repeat(3_999)
+        )
+    );
+}
+
+#[test]
+fn commands_name_a_remote_that_is_not_the_usual_one() {
+    assert_eq!(command("run", &name("L"), ORIGIN), "ralph run --shared L");
+    assert_eq!(command("run", &name("L"), "my fork"), "ralph run --shared L --remote 'my fork'");
+    assert_eq!(clean(&name("L"), "fork"), "ralph share --clean --loop L --remote fork");
+    assert_eq!(
+        replaced(&name("L"), &fixture::id(7)),
+        "somebody replaced the ledger of shared loop L after you had trusted it: it began with record \
+         0000000000; compare it with another clone"
+    );
+}
+
+#[test]
+fn a_paused_loop_lists_what_may_change_line_by_line() {
+    let mut remote = Remote::new("T-1\nT-2\nT-3 after T-1\nT-4\nT-5");
+    remote.claim("T-1", "laptop-1a2b");
+    remote.claim("T-2", "ci-3f2a");
+    remote.task("T-2", "ci-3f2a", TaskRecord::Finish);
+    remote.claim("T-5", "ci-3f2a");
+    let refused = remote.task("T-5", "ci-3f2a", TaskRecord::Finish);
+    remote.ledger("ci-3f2a", LedgerRecord::Integrator { lease_seconds: 60 });
+    let finish = Finish { task: "T-5".into(), finish: refused };
+    let reason = Text::new("AC-1 is red\nafter it");
+    remote.ledger("ci-3f2a", LedgerRecord::Verdict(Verdict::Returned { finish, reason }));
+    let signal = |info, text| LedgerRecord::Signal { info, text: Text::new(text) };
+    remote.ledger("a", signal(true, "hello"));
+    remote.ledger("a", signal(false, "mind\nit"));
+    remote.ledger("a", LedgerRecord::Pause { reason: Text::new("lunch\nnow") });
+    let (text, document) = shown(&remote, BranchStanding::Empty);
+    assert_eq!(
+        text,
+        "paused, 0 of 5 tasks merged\nremote: origin\npaused: lunch now\n\
+         claimed: T-1 by laptop-1a2b\nto merge: T-2 by ci-3f2a\n\
+         ready: T-4, T-5: returned, AC-1 is red after it\nwaiting: T-3\n\
+         machines: laptop-1a2b with 1 task; ci-3f2a merges\nmessages: 2, the last: mind it\n\
+         plan: trusted on this clone, digest d1\nnext: `ralph resume --shared L` continues it"
+    );
+    assert_eq!(document["state"], "paused");
+    let (space, view) = (space(), remote.view());
+    let (space, view) = (&space, &view);
+    let (branch, digest) = (BranchStanding::Behind, "d1".to_owned());
+    let of = |is_trusted, replaced| SharedLoop {
+        space,
+        remote: "fork",
+        view,
+        branch: branch.clone(),
+        digest: digest.clone(),
+        is_trusted,
+        replaced,
+    };
+    assert_eq!(
+        of(true, None).lines(),
+        [
+            "paused, 0 of 5 tasks merged",
+            "T-1 is claimed by laptop-1a2b",
+            "T-2 is finished by ci-3f2a",
+            "T-3 is waiting",
+            "T-4 is ready",
+            "T-5 is ready: returned, AC-1 is red after it",
+            "paused: lunch now",
+            "branch: `ralph/L` does not have the last merge yet",
+            "messages: 2, the last: mind it",
+        ]
+    );
+    let row = |shared: &SharedLoop<'_>, label| {
+        let rows = shared.rows();
+        rows.into_iter().find(|(known, _)| *known == label).unwrap().1
+    };
+    assert_eq!(row(&of(false, None), "plan"), "not trusted on this clone, digest d1");
+    let other = of(false, Some(fixture::id(7)));
+    assert_eq!(row(&other, "plan"), replaced(&name("L"), &fixture::id(7)));
+    assert_eq!(row(&other, "remote"), "fork");
+    remote.ledger("a", LedgerRecord::Resume);
+    let view = &remote.view();
+    let resumed = SharedLoop { view, ..of(false, None) };
+    assert_eq!(resumed.state(), "running");
+    let trust = "`ralph trust --shared L --remote fork` shows its plan and trusts it";
+    assert_eq!(row(&resumed, "next"), trust);
+}
+
+#[test]
+fn criteria_of_the_last_merge_are_counted_and_the_red_ones_named() {
+    let criteria = |receipts: &[(&str, bool)]| {
+        let mut remote = Remote::new("T-1\nT-2");
+        let finish = remote.finish("T-1", "a");
+        let receipts: Vec<_> = receipts.iter().map(|(id, holds)| receipt(id, *holds)).collect();
+        remote.merge(&[finish], &receipts);
+        let (text, document) = shown(&remote, BranchStanding::Missing);
+        assert_eq!(document["branch"]["standing"], "missing");
+        let line = text.lines().find_map(|line| line.strip_prefix("criteria: "));
+        line.unwrap_or_default().to_owned()
+    };
+    assert_eq!(criteria(&[]), "");
+    assert_eq!(criteria(&[("A", true), ("B", true)]), "all 2 hold on the last merge");
+    assert_eq!(criteria(&[("A", true), ("B", false)]), "1 of 2 hold on the last merge, not B");
+    let many: Vec<String> = (0..13).map(|n| format!("C-{n}")).collect();
+    let red: Vec<(&str, bool)> = many.iter().map(|id| (id.as_str(), false)).collect();
+    let named = many[..12].join(", ");
+    assert_eq!(criteria(&red[..12]), format!("0 of 12 hold on the last merge, not {named}"));
+    assert_eq!(criteria(&red), format!("0 of 13 hold on the last merge, not {named} and 1 more"));
+}
