@@ -715,4 +715,75 @@ mod tests {
         assert!(!seen(Some(Registration::Plugin)).outranks(Registration::Settings));
         assert!(!seen(None).outranks(Registration::Unnamed));
     }
+
+    #[test]
+    fn a_state_that_is_not_ours_to_drive_says_why() {
+        let of = |loop_id: &str, phase: Phase, mode: ModeState| {
+            let loop_id = loop_id.to_owned();
+            LoopState { loop_id, phase, mode, ..LoopState::default() }.strangeness()
+        };
+        let odd = || Phase::Other("hibernating".to_owned());
+        let knit = || ModeState::Other("knit".to_owned());
+        assert_eq!(of("L", Phase::Implementation, ModeState::Plain), None);
+        assert_eq!(of("", Phase::Ended, knit()), None);
+        let said = |why: &str| Some(why.to_owned());
+        assert_eq!(of("", odd(), ModeState::Plain), said("it names no loop"));
+        assert_eq!(of("L", odd(), knit()), said("its phase `hibernating` is not known"));
+        assert_eq!(of("L", Phase::Paused, knit()), said("its mode `knit` is not known"));
+    }
+
+    #[test]
+    fn a_headless_client_is_of_the_orchestration_that_its_environment_names() {
+        let of = |id: &str, call: Option<&str>| {
+            let session = OrchestrationState { id: id.to_owned(), ..OrchestrationState::default() };
+            let state = LoopState { mode: session.into(), ..LoopState::default() };
+            state.is_of_driven(|| call.map(str::to_owned))
+        };
+        assert!(of("a1", Some(r#"{"session": "a1"}"#)));
+        assert!(!of("a1", Some(r#"{"session": "a12"}"#)));
+        assert!(!of("a1", None));
+        assert!(!of("", Some(r#"{"session": ""}"#)));
+        assert!(!LoopState::default().is_of_driven(|| Some("\"\"".to_owned())));
+    }
+
+    #[test]
+    fn a_client_is_named_only_while_the_loop_is_live() {
+        let of = |phase| {
+            let client = Some(ClientProcess::default());
+            LoopState { phase, client, ..LoopState::default() }.live_client().is_some()
+        };
+        use Phase::{Ended, Implementation, Paused, Planned};
+        assert_eq!([Planned, Implementation, Paused, Ended].map(of), [false, true, true, false]);
+    }
+
+    #[test]
+    fn details_are_taken_once_and_with_them_the_context_is_known_again() {
+        let due = |details: &str| LoopState {
+            details_due: details.to_owned(),
+            context_lost: true,
+            ..LoopState::default()
+        };
+        let (mut some, mut none) = (due("text"), due(""));
+        assert_eq!((some.take_details().as_str(), some.context_lost), ("text", false));
+        assert_eq!((some.take_details().as_str(), some.details_due.as_str()), ("", ""));
+        assert_eq!((none.take_details().as_str(), none.context_lost), ("", true));
+    }
+
+    #[test]
+    fn a_loop_that_begins_anew_counts_from_zero() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let mut state = LoopState {
+            phase: Phase::Implementation,
+            iteration: 7,
+            started_at: Some(at(10)),
+            paused_seconds: 5,
+            ..LoopState::default()
+        };
+        (state.usage.cost, state.usage.tokens.output) = (1.5, 9);
+        state.pause(PauseCause::Person, "", at(20));
+        state.resume_anew(at(30));
+        assert_eq!((state.phase, state.iteration, state.pause), (Phase::Implementation, 0, None));
+        assert_eq!((state.started_at, state.paused_seconds), (Some(at(30)), 0));
+        assert_eq!((state.usage.cost, state.usage.total()), (0.0, 0));
+    }
 }

@@ -410,3 +410,39 @@ mod tests {
 
     use serde::Deserialize;
 }
+
+#[cfg(test)]
+mod lines_tests {
+    use super::*;
+
+    fn owned(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn the_start_of_a_run_tells_what_commands_may_do() {
+        let read_deny = owned(&["/h/.aws"]);
+        let closed = Bounds { write: owned(&["/p"]), read_deny, ..Bounds::default() };
+        let write = "can write: the project, a temporary folder";
+        assert_eq!(closed.lines(), [write, "cannot read: /h/.aws", "can reach: no host"]);
+        let many: Vec<String> = (0..SHOWN).map(|n| format!("/h/{n}")).collect();
+        let bounds = Bounds {
+            write: owned(&["/p", "/p/.git", "/q/.git", "/q/.git/worktrees/a", "/cache"]),
+            read_deny: [many.clone(), owned(&["/h/.ssh"])].concat(),
+            hosts: owned(&["a.io"]),
+            ports: vec![5432],
+            sockets: owned(&["/run/x"]),
+            ..Bounds::default()
+        };
+        assert_eq!(
+            bounds.lines(),
+            [
+                "can write: the project, a temporary folder, /cache".to_owned(),
+                format!("cannot read: /h/.ssh, {}, 1 more", many[..SHOWN - 1].join(", ")),
+                "can reach: a.io, 127.0.0.1:5432, /run/x".to_owned(),
+            ]
+        );
+        let full = Bounds { read_deny: many.clone(), ..closed };
+        assert_eq!(full.lines()[1], format!("cannot read: {}", many.join(", ")));
+    }
+}

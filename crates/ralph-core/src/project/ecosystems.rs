@@ -461,3 +461,30 @@ fn just_recipe<'a>(head: &'a str, comment: Option<&'a str>) -> Option<Recipe<'a>
     let arguments: Vec<&str> = words.filter(is_needed).collect();
     Some(Recipe { name, arguments: arguments.join(" "), help: comment.map(str::trim) })
 }
+
+#[cfg(test)]
+mod script_tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_runs_a_script_which_the_manifest_lacks_is_told() {
+        let manifest = r#"{"scripts": {"build": "tsc", "test": "vitest"}}"#;
+        let lacks =
+            |all: &str| Some(format!("`package.json` has no script `lint`; its scripts: {all}"));
+        for (command, manifest, expected) in [
+            ("npm run lint", manifest, lacks("build, test")),
+            ("pnpm run lint --fix", manifest, lacks("build, test")),
+            ("yarn run lint", "{}", lacks("none")),
+            ("bun run lint", r#"{"scripts": {}}"#, lacks("none")),
+            ("npm run test", manifest, None),
+            ("npm run", manifest, None),
+            ("npm run --silent lint", manifest, None),
+            ("npm exec lint", manifest, None),
+            ("make run lint", manifest, None),
+            ("npm run lint", "no JSON", None),
+            ("", manifest, None),
+        ] {
+            assert_eq!(lacks_script(command, manifest), expected, "{command}");
+        }
+    }
+}

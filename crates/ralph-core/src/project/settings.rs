@@ -586,4 +586,15 @@ mod tests {
         assert_eq!(times(Some(9), Some(9)), [9, 9]);
         assert_eq!(times(Some(99_999), Some(99_999)), [570, 86_400]);
     }
+
+    #[test]
+    fn what_no_receipt_depends_on_is_what_the_user_lists_and_what_commands_make() {
+        let of = |settings, outputs: &[&str]| {
+            let outputs = outputs.iter().map(|path| (*path).to_owned()).collect();
+            Settings::ignored(&LoopState { settings, outputs, ..LoopState::default() })
+        };
+        assert_eq!(of(serde_json::Value::Null, &[]), [""; 0]);
+        let settings = serde_json::json!({"receipt_ignore": ["*.log"]});
+        assert_eq!(of(settings, &["out/report.xml"]), ["*.log", "/out/report.xml"]);
+    }
 }

@@ -390,4 +390,11 @@ mod tests {
         let full = add(before, &"x".repeat(room)).render().unwrap();
         assert!(full.contains("xx\"") && !full.contains('…'), "nothing is cut");
     }
+
+    #[test]
+    fn an_answer_about_permission_is_written_as_the_client_reads_it() {
+        assert_eq!(Reply::allow("agreed").action, Action::Allow("agreed".to_owned()));
+        assert_eq!(Reply::permit().action, Action::Permit);
+        assert_eq!(Reply::withhold("not agreed").action, Action::Withhold("not agreed".to_owned()));
+    }
 }

@@ -113,4 +113,15 @@ mod tests {
             assert_eq!(folder_file(line), expected, "{line}");
         }
     }
+
+    #[test]
+    fn a_line_of_any_version_is_known() {
+        let ours = line("/r/flag", &format!("/opt/{PRE_TOOL_USE}"));
+        assert!(is_line(&ours), "{ours}");
+        let older = format!("if [ -e '/f' ]; then RALPH_WALL=1 exec '/o/{PRE_TOOL_USE}'; fi");
+        assert!(is_line(&older));
+        assert!(!is_line(&format!(" {ours}")));
+        assert!(!is_line(&ours.replace("RALPH_WALL", "OTHER_WALL")));
+        assert!(!is_line(&ours.replace(PRE_TOOL_USE, "other")));
+    }
 }

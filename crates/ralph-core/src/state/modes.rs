@@ -426,4 +426,11 @@ mod mode_tests {
         let back = serde_json::to_value(state).unwrap();
         assert_eq!((&back["ralplan"], &back["session"]), (&json!({"phase": 7}), &json!([1])));
     }
+
+    #[test]
+    fn a_mode_is_equal_to_its_own_word_only() {
+        assert!(ModeState::Plain == Mode::Plain && ModeState::Plain != Mode::Refine);
+        let plan: ModeState = RalplanState::default().into();
+        assert!(plan == Mode::Ralplan && plan != Mode::Plain);
+    }
 }

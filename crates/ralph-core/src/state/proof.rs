@@ -516,3 +516,59 @@ pub struct Finding {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub dropped: String,
 }
+
+#[cfg(test)]
+mod proof_tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_empty_only_if_no_file_and_no_submodule_differs() {
+        assert!(Change::default().is_empty());
+        let with = |change: fn(&mut Change)| {
+            let mut changed = Change::default();
+            change(&mut changed);
+            changed.is_empty()
+        };
+        assert!(!with(|it| it.code = 1));
+        assert!(!with(|it| it.tests = 1));
+        assert!(!with(|it| it.configuration = 1));
+        assert!(!with(|it| it.documents = 1));
+        assert!(!with(|it| it.dependencies = 1));
+        assert!(!with(|it| it.submodules = vec!["lib".to_owned()]));
+        assert!(!with(|it| (it.code, it.tests) = (1, 1)));
+        assert!(
+            with(|it| it.scripts = vec!["a.sh".to_owned()]),
+            "its file is counted by what it is"
+        );
+    }
+
+    #[test]
+    fn only_the_exception_that_was_accepted_is_accepted() {
+        let of = |accepted: &[&str]| {
+            let accepted = accepted.iter().map(|word| (*word).to_owned()).collect();
+            Criterion { accepted, ..Criterion::default() }.accepts(Accepted::Failures)
+        };
+        assert_eq!([of(&[]), of(&["other"]), of(&["other", "failures"])], [false, false, true]);
+    }
+
+    #[test]
+    fn a_criterion_is_decided_by_its_command_or_by_a_question() {
+        let by = |review: Option<&str>| {
+            let criterion = Criterion {
+                verification_command: "make".to_owned(),
+                review: review.map(str::to_owned),
+                ..Criterion::default()
+            };
+            (criterion.decided_by().into_owned(), criterion.decided_by_quoted())
+        };
+        assert_eq!(by(None), ("make".to_owned(), "`make`".to_owned()));
+        let question = "review: is it?".to_owned();
+        assert_eq!(by(Some("is it?")), (question.clone(), question));
+    }
+
+    #[test]
+    fn only_ralphs_own_runs_prove() {
+        use CriterionRunner::{Command, Driver, Hook};
+        assert_eq!([Hook, Driver, Command].map(CriterionRunner::proves), [true, true, false]);
+    }
+}

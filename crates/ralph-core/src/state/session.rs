@@ -308,4 +308,28 @@ mod bounds_tests {
         check("example.com:443", "example.com", 80, false);
         check("example.com:x", "example.com", 80, false);
     }
+
+    #[test]
+    fn a_host_is_reached_by_its_name_below_a_name_and_at_its_port() {
+        let allows = |listed: &str, host: &str, port| {
+            Bounds { hosts: vec![listed.to_owned()], ..Bounds::default() }.allows_host(host, port)
+        };
+        for (listed, host, port, expected) in [
+            ("a.io", "a.io", 443, true),
+            ("A.io", "a.IO.", 443, true),
+            ("a.io", "b.a.io", 443, false),
+            ("a.io:80", "a.io", 80, true),
+            ("a.io:80", "a.io", 443, false),
+            ("*.a.io", "b.a.io", 443, true),
+            ("*.a.io", "a.io", 443, false),
+            ("*.a.io", ".a.io", 443, false),
+            ("*.a.io", "ba.io", 443, false),
+            ("*.a.io:80", "b.a.io", 80, true),
+            ("*.a.io:80", "b.a.io", 81, false),
+            ("::1", "::1", 443, true),
+            ("::1", "::", 1, false),
+        ] {
+            assert_eq!(allows(listed, host, port), expected, "{listed} for {host}:{port}");
+        }
+    }
 }

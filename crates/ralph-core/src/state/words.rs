@@ -382,3 +382,94 @@ words! {
         Model = "model",
     }
 }
+
+#[cfg(test)]
+mod words_tests {
+    use super::*;
+
+    #[test]
+    fn each_ending_is_a_completion_or_none_and_has_its_rating() {
+        use EndingTone::{Good, Look, Quiet, Wrong};
+        for (kind, is_completion, tone) in [
+            (EndingKind::Complete, true, Good),
+            (EndingKind::CompleteUnverified, true, Look),
+            (EndingKind::MaxIterations, false, Look),
+            (EndingKind::Stalled, false, Wrong),
+            (EndingKind::Budget, false, Look),
+            (EndingKind::Cancelled, false, Quiet),
+            (EndingKind::Plateau, false, Good),
+            (EndingKind::Approved, false, Good),
+            (EndingKind::Discarded, false, Quiet),
+            (EndingKind::AwaitingFeedback, false, Look),
+            (EndingKind::Failed, false, Wrong),
+            (EndingKind::Other("x".to_owned()), false, Look),
+        ] {
+            assert_eq!((kind.is_completion(), kind.tone()), (is_completion, tone), "{kind}");
+        }
+    }
+
+    #[test]
+    fn each_pause_waits_for_the_user_or_ends_by_itself_and_few_are_alarms() {
+        for (cause, by_itself, is_alarm) in [
+            (PauseCause::Person, false, false),
+            (PauseCause::Cleared, false, false),
+            (PauseCause::BlockedOnHuman, false, false),
+            (PauseCause::Interrupted, false, false),
+            (PauseCause::HostCapped, true, false),
+            (PauseCause::HostBudget, true, false),
+            (PauseCause::RateLimited, true, false),
+            (PauseCause::Crashed, true, false),
+            (PauseCause::Tampered, false, true),
+            (PauseCause::Mod, false, true),
+        ] {
+            assert_eq!(
+                (cause.resumes_by_itself(), cause.is_alarm()),
+                (by_itself, is_alarm),
+                "{cause}"
+            );
+        }
+    }
+
+    #[test]
+    fn each_phase_runs_or_rests() {
+        use Phase::{Ended, Implementation, Paused, Planned, Verification};
+        let running =
+            [Planned, Implementation, Verification, Paused, Ended].map(|it| it.is_running());
+        assert_eq!(running, [false, true, true, false, false]);
+        for (phase, is_over) in [
+            (PlanPhase::PlannerPlanning, false),
+            (PlanPhase::AwaitingUserApproval, false),
+            (PlanPhase::Complete, true),
+            (PlanPhase::Cancelled, true),
+        ] {
+            assert_eq!(phase.is_over(), is_over, "{phase}");
+        }
+    }
+
+    #[test]
+    fn a_status_is_read_as_any_tool_writes_it() {
+        for (words, status) in [
+            (
+                "pending todo open new ready queued planned not-started unstarted backlog",
+                TaskStatus::Pending,
+            ),
+            (
+                "in_progress In-Progress active started working doing running WIP claimed current",
+                TaskStatus::InProgress,
+            ),
+            (
+                "done Complete completed finished closed success succeeded passed verified merged resolved",
+                TaskStatus::Done,
+            ),
+            ("failed failure error errored cancelled canceled abandoned", TaskStatus::Failed),
+            ("blocked waiting on-hold paused stuck", TaskStatus::Blocked),
+        ] {
+            for word in words.split(' ') {
+                assert_eq!(TaskStatus::read(word.to_owned()), status, "{word}");
+            }
+        }
+        assert_eq!(TaskStatus::read(String::new()), TaskStatus::Pending);
+        let other = "waiting for spring".to_owned();
+        assert_eq!(TaskStatus::read(other.clone()), TaskStatus::Other(other));
+    }
+}

@@ -266,4 +266,27 @@ mod folded_tests {
         assert!(matches!(folded("src/main_1.rs"), Cow::Borrowed("src/main_1.rs")));
         assert_eq!(folded("\u{1}X\u{2}"), "\u{1}x\u{2}", "the markers of a shell's words stay");
     }
+
+    #[test]
+    fn letters_that_a_file_system_takes_for_ascii_ones_are_replaced() {
+        for (name, expected) in [
+            ("a.b", "a.b"),
+            ("A.b", "a.b"),
+            ("ſ", "s"),
+            ("\u{212A}", "k"),
+            ("ßẞ", "ssss"),
+            ("ﬀ", "ff"),
+            ("ﬁ", "fi"),
+            ("ﬂ", "fl"),
+            ("ﬃ", "ffi"),
+            ("ﬄ", "ffl"),
+            ("ﬅﬆ", "stst"),
+            ("aéb", "a\u{FFFD}b"),
+            ("ae\u{301}b", "a\u{FFFD}b"),
+            ("éé", "\u{FFFD}"),
+            ("1\u{301}", "1\u{FFFD}"),
+        ] {
+            assert_eq!(folded(name), expected, "{name}");
+        }
+    }
 }

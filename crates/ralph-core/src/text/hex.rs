@@ -11,3 +11,15 @@ pub fn hex(bytes: impl AsRef<[u8]>) -> String {
 pub fn sha256(bytes: impl AsRef<[u8]>) -> String {
     hex(Sha256::digest(bytes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_byte_is_two_digits() {
+        assert_eq!(hex([0, 10, 255]), "000aff");
+        let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(sha256(""), empty);
+    }
+}

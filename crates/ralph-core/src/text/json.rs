@@ -419,4 +419,19 @@ mod truncate_tests {
         assert!(squeezed.overflow);
         assert!(squeezed.bytes.len() < 1100);
     }
+
+    #[test]
+    fn a_document_with_an_escape_of_a_surrogate_is_told_from_others() {
+        for (document, expected) in [
+            (r"a", false),
+            (r"\u00e9", false),
+            (r"\ud83d", true),
+            (r"\uD83D", true),
+            (r"\u00e9 \uDC00", true),
+            (r"ud83d", false),
+            (r"\u", false),
+        ] {
+            assert_eq!(may_have_surrogates(document.as_bytes()), expected, "{document}");
+        }
+    }
 }

@@ -29,4 +29,20 @@ mod tests {
             assert_eq!(nearest(typed, &flags), meant, "{typed}");
         }
     }
+
+    #[test]
+    fn a_quarter_of_the_letters_may_differ_and_one_in_any_case() {
+        for (typed, meant) in [
+            ("statuz", Some("status")),
+            ("stax", None),
+            ("abc", Some("abd")),
+            ("", Some("status")),
+            ("refinXXXX", None),
+            ("refinexxent", Some("refinement")),
+            ("rexinexxent", None),
+        ] {
+            assert_eq!(nearest(typed, &["status", "abd", "refinement"]), meant, "{typed}");
+        }
+        assert_eq!(nearest("x", &[]), None);
+    }
 }

@@ -87,4 +87,52 @@ mod tests {
         assert_eq!(told, expected);
         assert_eq!([0_u32, 1, 2].map(|n| noun(n, "is", "are")), ["are", "is", "are"]);
     }
+
+    #[test]
+    fn numbers_are_rounded_down_to_what_is_read_at_a_glance() {
+        for (number, text) in [
+            (0, "0"),
+            (9_999, "9,999"),
+            (10_000, "10 k"),
+            (999_999, "999 k"),
+            (1_000_000, "1 M"),
+            (1_250_000, "1.2 M"),
+            (999_999_999, "999.9 M"),
+            (1_000_000_000, "1 G"),
+            (1_234_567_000_000, "1,234.5 G"),
+        ] {
+            assert_eq!(rounded(number), text);
+        }
+        assert_eq!([12, 123, 1_234, 123_456].map(grouped), ["12", "123", "1,234", "123,456"]);
+    }
+
+    #[test]
+    fn a_cost_is_told_in_cents_and_only_if_there_was_one() {
+        for (cost, text) in
+            [(-1.0, ""), (0.0, ""), (0.001, "less than $0.01"), (0.005, "$0.01"), (0.31, "$0.31")]
+        {
+            assert_eq!(used_dollars(cost, None), text, "{cost}");
+        }
+        assert_eq!(used_dollars(0.0, Some(2.0)), "$0.00 of $2.00");
+        assert_eq!([dollars(0.0), dollars(0.31)], ["", ", $0.31"]);
+    }
+
+    #[test]
+    fn a_duration_is_told_in_its_two_greatest_units() {
+        for (seconds, text) in [
+            (-5, "0 s"),
+            (0, "0 s"),
+            (59, "59 s"),
+            (60, "1 min"),
+            (119, "1 min"),
+            (3_599, "59 min"),
+            (3_600, "1 h"),
+            (3_659, "1 h"),
+            (3_660, "1 h 1 min"),
+            (28_800, "8 h"),
+            (90_060, "25 h 1 min"),
+        ] {
+            assert_eq!(lasted(seconds), text, "{seconds}");
+        }
+    }
 }

@@ -90,4 +90,31 @@ mod tests {
         assert_eq!(wrap("a `b c d", 4, 4), ["a `b", "c d"]);
         assert_eq!(wrap("`a b` c `d e", 5, 5), ["`a b`", "c `d", "e"]);
     }
+
+    #[test]
+    fn a_text_that_is_too_wide_is_cut_in_columns() {
+        for (text, columns, expected) in [
+            ("abcd", 4, "abcd"),
+            ("abcde", 4, "a..."),
+            ("abcd", 3, "abc"),
+            ("abcde", 5, "abcde"),
+            ("abcdef", 5, "ab..."),
+            ("ab  cdef", 6, "ab..."),
+            ("abcd", 0, ""),
+            ("漢字漢字", 8, "漢字漢字"),
+            ("漢字漢字", 7, "漢字..."),
+            ("漢字漢字", 6, "漢..."),
+            ("漢字漢字", 3, "漢"),
+        ] {
+            assert_eq!(cut(text, columns), expected, "{text} in {columns}");
+        }
+        assert_eq!([columns(""), columns("ab"), columns("漢x")], [0, 2, 3]);
+    }
+
+    #[test]
+    fn the_first_line_may_have_another_width_than_the_others() {
+        assert_eq!(wrap("aa bb cc dd", 5, 8), ["aa bb", "cc dd"]);
+        assert_eq!(wrap("aa bb cc dd", 8, 2), ["aa bb cc", "dd"]);
+        assert_eq!(wrap("aa bb cc dd ee", 2, 5), ["aa", "bb cc", "dd ee"]);
+    }
 }

@@ -299,4 +299,29 @@ mod tests {
         let said = text(&report(vec![finding("a\u{1b}[2J", 1, true, "b\u{7}")])).unwrap();
         assert!(said.contains("a\\u{1b}[2J:1:5") && said.ends_with("b\\u{7}"), "{said}");
     }
+
+    #[test]
+    fn a_finding_in_full_has_its_place_its_rule_and_all_lines() {
+        let finding = Finding {
+            check: "tsc".to_owned(),
+            file: "a.ts".to_owned(),
+            line: Some(3),
+            column: Some(5),
+            rule: "TS2322".to_owned(),
+            message: format!(" {}\nmore\n", "x".repeat(5_000)),
+            is_error: true,
+        };
+        let expected = format!("a.ts:3:5 error TS2322 (tsc): {}\n    more", "x".repeat(5_000));
+        assert_eq!(in_full(&finding), expected);
+        let bare = Finding {
+            file: String::new(),
+            line: None,
+            column: None,
+            rule: String::new(),
+            message: "odd".to_owned(),
+            is_error: false,
+            ..finding
+        };
+        assert_eq!(in_full(&bare), "warning (tsc): odd");
+    }
 }

@@ -493,4 +493,50 @@ mod unknown_tests {
             assert!(!is_section || !unknown_keys(&file).is_empty(), "{section}");
         }
     }
+
+    #[test]
+    fn a_section_that_cannot_work_is_refused_and_defaults_are_known() {
+        let clean = |text: Option<&str>| {
+            let clean = text.map(str::to_owned);
+            EvidenceSettings { clean, ..EvidenceSettings::default() }.refused()
+        };
+        assert_eq!((clean(None), clean(Some("npm ci"))), (None, None));
+        let empty = "`evidence.clean` is a command such as `npm ci`, not an empty text".to_owned();
+        assert_eq!(clean(Some(" ")), Some(empty));
+        let shared = SharedSettings::default();
+        assert_eq!(
+            (shared.lease_seconds(), shared.poll()),
+            (LEASE_SECONDS, Duration::from_secs(15))
+        );
+        assert_eq!(shared.pushes_per_minute(), PUSHES_PER_MINUTE);
+        assert!(!shared.is_below_heads() && shared.refused().is_none());
+        let set = SharedSettings {
+            lease_seconds: Some(7),
+            poll_seconds: Some(8),
+            pushes_per_minute: Some(9),
+            below_heads: Some(true),
+        };
+        assert_eq!((set.lease_seconds(), set.poll()), (7, Duration::from_secs(8)));
+        assert!(set.pushes_per_minute() == 9 && set.is_below_heads() && set.refused().is_none());
+        let refused = |lease_seconds, poll_seconds, pushes_per_minute| {
+            let set = SharedSettings {
+                lease_seconds: Some(lease_seconds),
+                poll_seconds: Some(poll_seconds),
+                pushes_per_minute: Some(pushes_per_minute),
+                ..SharedSettings::default()
+            };
+            set.refused().map(|text| text.split('`').nth(1).unwrap_or_default().to_owned())
+        };
+        let named = |name: &str| Some(name.to_owned());
+        assert_eq!(refused(LONGEST_LEASE, 3_600, 100_000), None);
+        assert_eq!(refused(1, 1, 1), None);
+        assert_eq!(refused(LONGEST_LEASE + 1, 0, 0), named("shared.lease_seconds"));
+        assert_eq!(refused(1, 3_601, 1), named("shared.poll_seconds"));
+        assert_eq!(refused(1, 1, 100_001), named("shared.pushes_per_minute"));
+        assert_eq!(refused(0, 1, 1), named("shared.lease_seconds"));
+        let review = |enabled| ReviewSettings { enabled, ..ReviewSettings::default() };
+        let all = [None, Some(false), Some(true)].map(review);
+        assert_eq!(all.clone().map(|one| one.is_enabled()), [false, false, true]);
+        assert_eq!(all.map(|one| one.may_judge()), [true, false, true]);
+    }
 }

@@ -72,3 +72,77 @@ fn where_a_model_decides_nobody_can_say() {
     assert_eq!(answer("cargo test", Mode::Auto, &rules()), "ok");
     assert_eq!(Mode::named("yolo"), None);
 }
+
+#[test]
+fn each_mode_opens_dialogs_or_none_and_a_loop_that_they_hold_says_so() {
+    for (mode, expected) in [
+        ("default", true),
+        ("acceptEdits", true),
+        ("plan", true),
+        ("dontAsk", false),
+        ("auto", false),
+        ("bypassPermissions", false),
+        ("manual", true),
+        ("unheard", false),
+    ] {
+        let text = dialogs(mode);
+        assert_eq!(!text.is_empty(), expected, "{mode}");
+        if expected {
+            let begins =
+                format!("Permission mode `{mode}` will ask you and hold the loop at each dialog; ");
+            assert!(text.starts_with(&begins), "{text}");
+        }
+    }
+    assert_eq!(
+        Mode::names(),
+        "`default`, `acceptEdits`, `plan`, `dontAsk`, `auto`, `bypassPermissions`, `manual`"
+    );
+}
+
+#[test]
+fn the_narrowest_mode_in_which_all_calls_run_is_found() {
+    let bash = |line: &str| Need::Bash(line.to_owned());
+    let edit = || Need::Edits("Edit".to_owned());
+    let tool = || Need::Tool("WebFetch".to_owned());
+    for (needs, expected) in [
+        (vec![], Some("default")),
+        (vec![bash("npm test")], Some("default")),
+        (vec![bash("npm test"), edit()], Some("acceptEdits")),
+        (vec![edit(), bash("make")], Some("bypassPermissions")),
+        (vec![tool()], Some("bypassPermissions")),
+        (vec![bash("git push")], None),
+        (vec![bash("git commit -m x")], None),
+    ] {
+        assert_eq!(mode_for(&needs, &rules()), expected, "{needs:?}");
+    }
+    let rule = |text: &str| text.to_owned();
+    let all = [
+        Obstacle::AskRule(rule("a")),
+        Obstacle::DenyRule(rule("a")),
+        Obstacle::Prompts,
+        Obstacle::Plan,
+        Obstacle::Unknown,
+    ];
+    assert_eq!(all.map(|one| one.is_rule()), [true, true, false, false, false]);
+}
+
+#[test]
+fn an_edit_and_another_tool_meet_the_obstacle_of_the_mode() {
+    let modes = ["default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions"];
+    let modes = modes.map(|name| Mode::named(name).unwrap());
+    let of = |need: &Need, rules: &Rules| {
+        modes.map(|mode| {
+            preflight(std::slice::from_ref(need), mode, rules).pop().map(|(_, why)| why)
+        })
+    };
+    let (asks, open) = (|| Some(Obstacle::Prompts), || Some(Obstacle::Unknown));
+    let none = Rules::default();
+    let edit = Need::Edits("Edit".to_owned());
+    assert_eq!(of(&edit, &none), [asks(), None, Some(Obstacle::Plan), asks(), open(), None]);
+    let tool = Need::Tool("WebFetch".to_owned());
+    assert_eq!(of(&tool, &none), [asks(), asks(), asks(), asks(), open(), None]);
+    let allowed = Rules { allow: vec!["Edit".to_owned(), "WebFetch(*)".to_owned()], ..none };
+    let plan = Some(Obstacle::Plan);
+    assert_eq!(of(&edit, &allowed), [None, None, plan, None, None, None]);
+    assert_eq!(of(&tool, &allowed), [(); 6].map(|()| None));
+}
