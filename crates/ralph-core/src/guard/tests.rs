@@ -1,5 +1,6 @@
 //! Every cell of the table, and hundreds of Bash commands.
 
+mod bounds;
 mod orchestration;
 mod reasons;
 mod wall;

@@ -87,3 +87,117 @@ fn a_protected_place_is_protected_in_every_spelling_that_opens_it_on_macos() {
     assert_eq!(places.named_in("open('.Claude/Settings.json')"), Some(HOOKS));
     assert_eq!(places.protected("/p/Claude/settings.json", "/p"), None);
 }
+
+#[test]
+fn a_path_is_spelled_as_it_is_looked_up() {
+    let places = ProtectedPaths { links: vec![("/p/link".into(), "/var/lib".into())], ..places() };
+    for (path, expected) in [
+        ("a", "/p/a"),
+        ("./a//b/../c", "/p/a/c"),
+        ("../../../a", "/a"),
+        ("/a/b/", "/a/b"),
+        ("~", "/home/u"),
+        ("~/a", "/home/u/a"),
+        ("~x/a", "/p/~x/a"),
+        ("", "/p"),
+    ] {
+        assert_eq!(places.absolute(path, "/p"), expected, "{path}");
+    }
+    assert_eq!(places.protected("link/ralph/x", "/p"), Some(STATE));
+    assert_eq!(places.protected("link/other/x", "/p"), None);
+    for (path, expected) in
+        [("/p", true), ("/p/a", true), ("/", true), ("/p/a/b", false), ("/q", false)]
+    {
+        assert_eq!(places.is_at_or_above(path, "/p/a"), expected, "{path}");
+    }
+    for (path, expected) in [
+        ("/x/ralph", true),
+        ("/x/RALPH-stop-hook", true),
+        ("/ralph/x", true),
+        ("/x/bash", false),
+        ("", false),
+    ] {
+        assert_eq!(may_be_executable(path), expected, "{path}");
+    }
+}
+
+#[test]
+fn what_would_go_with_its_folder_is_protected_too() {
+    let places = ProtectedPaths {
+        executables: vec!["/home/u/.local/bin".into()],
+        plugin_root: Some("/opt/plugins/ralph".into()),
+        sessions: vec!["/p/.ralph-sessions".into()],
+        ..places()
+    };
+    for (path, expected) in [
+        ("/var/lib", Some(STATE)),
+        ("/var/lib/ralph", Some(STATE)),
+        ("/var/lib/ralph/x", None),
+        ("/home/u/.config", Some(SETTINGS)),
+        ("/etc", Some(HOOKS)),
+        ("/etc/client", Some(HOOKS)),
+        ("/p", Some(HOOKS)),
+        ("/q/.claude", Some(HOOKS)),
+        ("/opt", Some(PLUGINS)),
+        ("/home/u/.local", Some(EXECUTABLE)),
+        ("/p/.ralph-sessions", Some(SESSION)),
+        ("/srv", None),
+    ] {
+        assert_eq!(places.holds_protected(path, "/p"), expected, "{path}");
+    }
+}
+
+#[test]
+fn each_file_of_the_client_is_what_it_does() {
+    for (path, expected) in [
+        (".claude/ralph.toml", Some(SETTINGS)),
+        (".claude/settings.json", Some(HOOKS)),
+        (".claude/settings.local.json", Some(HOOKS)),
+        (".claude/x/settings.json", None),
+        (".claude/plugins/x/y", Some(PLUGINS)),
+        (".claude/dev-mods", Some(PLUGINS)),
+        (".claude/skills/a/.claude-plugin", Some(PLUGINS)),
+        (".claude/skills/a/hooks/hooks.json", Some(PLUGINS)),
+        (".claude/skills/a/hooks/b/c", None),
+        (".claude/skills/ralph-x/SKILL.md", Some(SKILL)),
+        (".claude/skills/planloop/SKILL.md", Some(SKILL)),
+        (".claude/skills/other/SKILL.md", None),
+        (".claude/skills/ralph/more.md", None),
+        (".claude/projects/a/b.jsonl", Some(TRANSCRIPT)),
+        (".claude/projects/a/b.md", None),
+        ("a/.ralph-kept/b", Some(STATE)),
+        ("share/ralph/kept/b", Some(STATE)),
+        ("share/ralph/other", None),
+        ("managed-settings.json", Some(HOOKS)),
+        (".claude", None),
+    ] {
+        assert_eq!(places().protected(path, "/p"), expected, "{path}");
+    }
+    for (text, expected) in [
+        ("x/.ralph-kept/y", Some(STATE)),
+        ("share/ralph/kept", Some(STATE)),
+        ("ralph.toml", Some(SETTINGS)),
+        (".claude/plugins", Some(PLUGINS)),
+        (".claude/dev-mods", Some(PLUGINS)),
+        (".claude/skills/a/hooks", Some(PLUGINS)),
+        (".claude/skills/a/.claude-plugin", Some(PLUGINS)),
+        (".claude/skills/a/b", None),
+        (".claude/skills/ralph", Some(SKILL)),
+        (".claude/projects/ a.jsonl", Some(TRANSCRIPT)),
+        (".claude/projects/ a", None),
+        (".ralph-sessions", None),
+    ] {
+        check(&places(), text, expected);
+    }
+    let more = ProtectedPaths {
+        executables: vec!["/home/u/.local/bin".into()],
+        plugin_root: Some("/opt/plugins/ralph".into()),
+        sessions: vec!["/p/.ralph-sessions".into()],
+        ..places()
+    };
+    check(&more, ".ralph-sessions", Some(SESSION));
+    check(&more, "/opt/plugins/ralph/hooks", Some(PLUGINS));
+    check(&more, "/opt/plugins/ralph/skills", None);
+    check(&more, "~/.local/bin/ralph", Some(EXECUTABLE));
+    check(&more, "~/.local/bin/other", None);
+}

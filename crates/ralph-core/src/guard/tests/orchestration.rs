@@ -202,3 +202,56 @@ fn a_refused_command_names_what_is_allowed() {
     };
     assert!(reason.contains("Write or Edit") && reason.contains("ralph session mark"), "{reason}");
 }
+
+#[test]
+fn each_refusal_of_an_orchestration_says_who_does_it() {
+    let reason = |agent, tool: &str, input: serde_json::Value| match rule(
+        &seen(agent),
+        tool,
+        &ToolInput::from(input),
+    ) {
+        Ruling::Allow => "allow".to_owned(),
+        Ruling::Deny { reason, .. } => reason,
+    };
+    let routes = |what: &str| {
+        format!("This conversation routes the session and does no work of its own: {what}. {NEXT}")
+    };
+    for (tool, what) in [
+        ("Write", "files are written by the agents"),
+        ("Edit", "files are written by the agents"),
+        ("PowerShell", "a command of this conversation only reads, and this one cannot be read"),
+        ("mcp__x", "`mcp__x` is not known to change nothing"),
+        ("Skill", "a skill is loaded by the agent that needs it"),
+    ] {
+        assert_eq!(reason(Caller::Main, tool, json!({})), routes(what), "{tool}");
+    }
+    for tool in ["TaskStop", "SendUserMessage", "KillShell", "Brief"] {
+        assert_eq!(reason(Caller::Main, tool, json!({})), "allow", "{tool}");
+    }
+    let bash = reason(Caller::Main, "Bash", json!({"command": "rm a"}));
+    assert!(
+        bash.starts_with(
+            "This conversation routes the session and does no work of its own: it runs `ralph` and basename, "
+        ) && bash.ends_with(&format!(
+            "whoami, with pipes between them: `rm` is not on the list of programs that only read. {NEXT}"
+        )),
+        "{bash}"
+    );
+    assert_eq!(reason(Caller::Main, "Bash", json!({"command": "ralph session next"})), "allow");
+    let no_agents = "An agent of a session calls no agents: the conversation does, when `ralph session next` names \
+                     one. Do your own part, and write what is left into your report.";
+    assert_eq!(reason(EXECUTOR, "Agent", json!({})), no_agents);
+    assert_eq!(reason(Caller::Main, "Agent", json!({})), WORDS);
+    let carried = reason(EXECUTOR, "Agent", json!({"prompt": "ralph cancel"}));
+    assert!(carried.starts_with("This would have the client submit `ralph cancel`"), "{carried}");
+    for (rule, expected) in [
+        (Rule::Mutation, true),
+        (Rule::Skill, true),
+        (Rule::OtherTool, true),
+        (Rule::Agent, false),
+        (Rule::Question, false),
+        (Rule::ProtectedPlace, false),
+    ] {
+        assert_eq!(is_own_work(rule), expected, "{rule:?}");
+    }
+}
