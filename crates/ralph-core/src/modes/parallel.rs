@@ -72,6 +72,9 @@ pub fn reopen(state: &mut LoopState, id: &str, why: &str) -> String {
 }
 
 #[cfg(test)]
+mod bounds_tests;
+
+#[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     use crate::state::{TaskStatus, WorkerStanding};
