@@ -119,6 +119,9 @@ pub fn position(plan: &RalplanState) -> String {
 }
 
 #[cfg(test)]
+mod texts_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

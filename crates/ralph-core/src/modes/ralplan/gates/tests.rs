@@ -170,3 +170,98 @@ fn very_many_faults_are_bounded() {
     let failed = check(&format!("{text}{BLOCK}"), exists);
     assert_eq!((failed.len(), failed[30].what.as_str()), (31, "175 more of this kind."));
 }
+
+#[test]
+fn a_place_is_taken_off_a_path_and_nothing_else_is() {
+    for (word, expected) in [
+        ("src/a.rs:12", "src/a.rs"),
+        ("src/a.rs:12-20", "src/a.rs"),
+        ("src/a.rs:12:3", "src/a.rs"),
+        ("src/a.rs:L3,5", "src/a.rs"),
+        ("src/a.rs#L12-L20", "src/a.rs"),
+        ("src/a.rs:x", "src/a.rs:x"),
+        ("src/a.rs:12x", "src/a.rs:12x"),
+        ("src/a.rs:-", "src/a.rs:-"),
+        ("src/a.rs:", "src/a.rs:"),
+        ("src/a.rs", "src/a.rs"),
+    ] {
+        assert_eq!(without_place(word), expected, "{word}");
+    }
+}
+
+#[test]
+fn the_files_that_a_plan_cites_are_found_in_whole() {
+    let cited = |text: &str| -> Vec<(usize, String, bool)> {
+        cited_paths(text, exists).into_iter().map(|one| (one.line, one.path, one.new)).collect()
+    };
+    let of = |line, path: &str, new| (line, path.to_owned(), new);
+    for (text, expected) in [
+        ("src/a.rs", vec![]),
+        ("see src/a.rs:3.", vec![of(1, "src/a.rs", false)]),
+        ("(src/b.rs:3) (new)", vec![of(1, "src/b.rs", true)]),
+        ("x\n`src/b.rs` **(NEW)**", vec![of(2, "src/b.rs", true)]),
+        ("`src/b.rs (new file)`", vec![of(1, "src/b.rs", true)]),
+        ("`src/b.rs`, a new one", vec![of(1, "src/b.rs", false)]),
+        ("`a.rs` `b` `npm run x/y.ts` `./x y/z.md`", vec![of(1, "a.rs", false)]),
+        (
+            "`/api/users` `/x/y.rs` `origin/main` `src/main`",
+            vec![of(1, "/x/y.rs", false), of(1, "src/main", false)],
+        ),
+        ("`github.com/x.rs` `.github/x.yaml`", vec![of(1, ".github/x.yaml", false)]),
+        (
+            "`docs/x y.md` `-a/b.rs` `@a/b.rs` `a//b.rs` `.../.rs`",
+            vec![of(1, "docs/x y.md", false)],
+        ),
+        ("`a.rs", vec![]),
+        (
+            "> `src/b.rs`\n```\n`src/b.rs`\n```\n~~~\n`src/b.rs`\n```\n~~~\n`src/c.rs`",
+            vec![of(9, "src/c.rs", false)],
+        ),
+        ("````\n```\n`src/b.rs`\n````\n`src/c.rs`", vec![of(5, "src/c.rs", false)]),
+        ("```\n``` x\n`src/b.rs`\n```\n`src/c.rs`", vec![of(5, "src/c.rs", false)]),
+    ] {
+        assert_eq!(cited(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_vague_word_is_accepted_beside_a_number_or_a_command() {
+    for (line, expected) in [
+        ("Improve it", Some("improve")),
+        ("it is optimised", Some("optimised")),
+        ("a user-friendly form", Some("user-friendly")),
+        ("betterment", None),
+        ("the better one", Some("better")),
+        ("handle it as\tneeded", Some("as needed")),
+        ("as needed, and so on", Some("as needed")),
+        ("`improve` it", None),
+        ("improve it by 3 ms", None),
+        ("- 1. improve it", Some("improve")),
+        ("2) improve it", Some("improve")),
+        ("improve step 3", Some("improve")),
+        ("improve it, see section 3", Some("improve")),
+        ("improve it with `npm test`", None),
+        ("improve it with `./x y`", None),
+        ("improve it with `npm`", Some("improve")),
+        ("improve it with `Big thing`", Some("improve")),
+        ("nothing", None),
+    ] {
+        assert_eq!(vague_word(line).as_deref(), expected, "{line}");
+    }
+}
+
+#[test]
+fn at_most_thirty_gates_are_named_and_the_others_counted() {
+    let failed = |n: usize| {
+        let text = "Improve it\n".repeat(n);
+        let whole = "## Requirements summary\na\n## Acceptance criteria\na\n## Steps\na\n## Risks\na\n\
+                     ## Verification\na\n";
+        check(&format!("{text}{whole}{BLOCK}"), exists)
+    };
+    assert_eq!((failed(30).len(), failed(31).len()), (30, 31));
+    assert_eq!(failed(31)[30].to_string(), "1 more of this kind.");
+    assert_eq!(
+        failed(1)[0].to_string(),
+        "line 1: `improve` cannot be checked; give a number, or the command that shows it"
+    );
+}

@@ -499,3 +499,67 @@ fn no_sequence_of_events_goes_around_a_gate() {
     (0..4).for_each(|_| reject_once(&mut late, "c"));
     assert_eq!(explore(late, 6), all);
 }
+
+#[test]
+fn each_event_leaves_one_line_for_the_user() {
+    let mut plan = planning();
+    let told = |plan: &mut RalplanState| std::mem::take(&mut plan.untold);
+    assert_eq!(told(&mut plan), ["Plan 1/5: the gap finder has read the task"]);
+    let failing = PlanEvent::PlannerReported {
+        agent: "p0",
+        message: READY,
+        plan: Some(PlanSeen {
+            gates: vec!["line 3:\n vague\u{202e}".into(), "b".into(), "c".into()],
+            ..seen(H1).unwrap()
+        }),
+    };
+    step(&mut plan, &failing);
+    let gates = "Plan 1/5: not ready for the critic: line 3: vague\\u{202e} (and 2 more)";
+    assert_eq!(told(&mut plan), [gates]);
+    let asks = PlanEvent::PlannerReported { agent: "p1", message: ASKS, plan: None };
+    step(&mut plan, &asks);
+    assert_eq!(
+        told(&mut plan),
+        ["Plan 1/5: the planner asks the architect: Security: Who holds the key?"]
+    );
+    step(&mut plan, &PlanEvent::ArchitectReported { agent: "a1", message: ANSWERS });
+    assert_eq!(told(&mut plan), ["Plan 1/5: the architect answers: Security: r"]);
+    step(&mut plan, &ready("p1", H1));
+    assert_eq!(told(&mut plan), ["Plan 1/5: `.omc/plans/a.md` goes to the critic"]);
+    step(&mut plan, &PlanEvent::CriticCalled { hash: H2 });
+    assert_eq!(
+        told(&mut plan),
+        ["Plan 1/5: its file was changed before the critic read it; back to the planner"]
+    );
+    reject_once(&mut plan, "c1");
+    assert_eq!(told(&mut plan)[1..], ["Plan 1/5: the critic rejects: T-2 has no test".to_owned()]);
+    assert_eq!(plan.feedback, "Critical Issues:\n1. T-2 has no test\nMinor Issues:\n1. a name");
+    for critic in ["c2", "c3", "c4", "c5"] {
+        reject_once(&mut plan, critic);
+    }
+    let lines = told(&mut plan);
+    assert_eq!(
+        lines.last().map(String::as_str),
+        Some("Plan 5/5: the critic rejects, and you decide: T-2 has no test")
+    );
+    assert_eq!((plan.forced, plan.concerns.clone()), (true, vec!["T-2 has no test".to_owned()]));
+    step(&mut plan, &decided(DecisionKind::Adjust, " use oak ", ""));
+    assert_eq!(told(&mut plan), ["Plan 1/5: back to the planner with what you said"]);
+    assert_eq!(
+        plan.feedback,
+        "The user wants the plan adjusted: use oak\nLeft open by the critic: T-2 has no test"
+    );
+    let mut plan = awaiting();
+    assert_eq!(
+        told(&mut plan).last().map(String::as_str),
+        Some("Plan 1/5: the critic approves; you decide")
+    );
+    step(&mut plan, &decided(DecisionKind::Adjust, " ", ""));
+    assert_eq!(
+        plan.feedback,
+        "The user wants the plan adjusted and gave no reason: read the task again, and name alternatives \
+         in the plan."
+    );
+    assert_eq!(one_line(&"x".repeat(161)).chars().count(), 160);
+    assert_eq!(one_line(&"x".repeat(160)), "x".repeat(160));
+}
