@@ -24,6 +24,9 @@ pub use step::{Look, Plateau, RefineEvent, RefineOutcome, RefineRefusal, look, s
 pub use words::{Mode, PlanAfter, RoundEnd, Status};
 
 #[cfg(test)]
+mod texts_tests;
+
+#[cfg(test)]
 pub(crate) mod tests {
     /// A pseudo-random generator that yields the same values at each run.
     pub(crate) struct Dice(pub(crate) u64);
