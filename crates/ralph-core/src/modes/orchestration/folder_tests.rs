@@ -9,7 +9,7 @@ use super::fixture::{SampleOrchestration, feedback, later, now, report, review, 
 use super::invocation::{Invocation, Running};
 use super::machine::{Act, next};
 use super::metadata::IterationMetadata;
-use super::progress::{ProgressSection, TaskMark};
+use super::progress::{ProgressSection, TaskEntry, TaskMark};
 use super::recovery::{CallEnd, Tries};
 use super::repair::repair;
 use super::snapshot::Picture;
@@ -393,4 +393,210 @@ fn running_calls_are_told_by_their_key() {
         next(&sample.seen, now()).act,
         Act::Wait { until: None, why: "for a running call".to_owned() }
     );
+}
+
+#[test]
+fn a_state_is_left_only_for_what_stands_in_its_own_entry() {
+    let step = |sample: &SampleOrchestration| {
+        let step = next(&sample.seen, now());
+        (step.state, step.act.to_string())
+    };
+    let of = |state, act: &str| (state, act.to_owned());
+    let mut sample = SampleOrchestration::initialized();
+    sample.state(State::Initializing);
+    assert_eq!(step(&sample), of(State::Planning, "call `Ralph-v2-Questioner` (brainstorm)"));
+    sample.mark_planning("plan-init", "[ ]");
+    sample.mark_planning("plan-brainstorm", "[x]");
+    assert_eq!(step(&sample), of(State::Initializing, "call `Ralph-v2-Planner` (INITIALIZE)"));
+    // Without an entry for the breakdown, the files of the tasks show it.
+    let mut sample = SampleOrchestration::initialized();
+    for id in ["plan-brainstorm", "plan-research"] {
+        sample.mark_planning(id, "[x]");
+    }
+    sample.edit("progress.md", "- [ ] plan-breakdown\n", "");
+    assert_eq!(step(&sample), of(State::Planning, "call `Ralph-v2-Planner` (TASK_BREAKDOWN)"));
+    sample.file("tasks/a.md", &task("a", &[]));
+    assert_eq!(step(&sample), of(State::ExecutingBatch, "call `Ralph-v2-Executor` (EXECUTE, a)"));
+}
+
+#[test]
+fn as_many_reviewers_run_as_the_guardrails_allow() {
+    let act = |most: u32, n_running: usize| {
+        let ids = ["a", "b", "c"];
+        let mut sample = SampleOrchestration::planned(&ids.map(|id| (id, &[][..])));
+        for id in ids {
+            sample.mark(id, "[P]");
+            sample.file(&format!("reports/{id}-report.md"), &report(id, 1, None));
+        }
+        sample.state(State::ReviewingBatch);
+        sample.seen.instructions = Some(format!("max_parallel_reviewers: {most}\n"));
+        let running = ids[..n_running].iter().map(|id| Running {
+            key: Invocation::new(Mode::TaskReview, "p/", 1).task(id).key,
+            since: now(),
+        });
+        sample.seen.running = Some(running.collect());
+        next(&sample.seen, now()).act.to_string()
+    };
+    let call = |id: &str| format!("`Ralph-v2-Reviewer` (TASK_REVIEW, {id})");
+    assert_eq!(act(1, 0), format!("call {}", call("a")));
+    assert_eq!(act(2, 0), format!("call {}, {}", call("a"), call("b")));
+    assert_eq!(act(2, 1), format!("call {}", call("b")));
+    assert_eq!(act(2, 2), "wait for a running call");
+    assert_eq!(act(3, 2), format!("call {}", call("c")));
+}
+
+#[test]
+fn examples_in_fences_and_comments_are_no_entries() {
+    let read = |body: &str| {
+        let text = format!("## Implementation Progress (Iteration 1)\n{body}\n");
+        let read = super::progress::ReadProgress::parse(&text).progress;
+        read.tasks().iter().map(|entry| entry.id.clone()).collect::<Vec<_>>().join(" ")
+    };
+    for (body, expected) in [
+        ("- [ ] a", "a"),
+        ("```\n- [ ] a\n~~~\n- [ ] b\n```\n- [ ] c", "c"),
+        ("~~~\n- [ ] a\n```\n- [ ] b\n~~~\n- [ ] c", "c"),
+        ("````\n```\n- [ ] a\n````\n- [ ] c", "c"),
+        ("```\n- [ ] a\n````\n- [ ] c", "c"),
+        ("```\n``` x\n- [ ] a\n```\n- [ ] c", "c"),
+        ("``\n- [ ] c", "c"),
+        ("<!-- - [ ] a\n- [ ] b -->\n- [ ] c", "c"),
+        ("<!-- a -->\n- [ ] c", "c"),
+        ("x <!--\n- [ ] c", "c"),
+        ("### Batch 1\n- [ ] c", "c"),
+        ("## Other\n- [ ] c", ""),
+        ("# Other\n- [ ] c", ""),
+        ("#Other\n- [ ] c", "c"),
+        ("####### Other\n- [ ] c", "c"),
+        ("[ ] c", "c"),
+        ("[c](x) [ ] d", ""),
+        ("- [x](link)", ""),
+        ("- [To do](x)\n- [X] **c**: why\n+ [✓] `d`\n* [] e — x", "c d e"),
+    ] {
+        assert_eq!(read(body), expected, "{body}");
+    }
+}
+
+#[test]
+fn an_unreadable_line_is_told_with_what_to_write() {
+    let told = |line: &str| {
+        let text = format!(
+            "# Progress\n## Legend\n- `[ ]` open\n[/]\n- [P]\n- [x]\n- [F]\n- [C]\n\
+             ## Implementation Progress (Iteration 1)\n{line}\n"
+        );
+        let damage = super::progress::ReadProgress::parse(&text).damage;
+        damage.into_iter().map(|one| (one.line, one.what, one.matters)).collect::<Vec<_>>()
+    };
+    let at = |line: usize, what: &str, matters| (line, what.to_owned(), matters);
+    assert_eq!(told("- [ ] a"), []);
+    for (line, what) in [
+        ("- [ a", "the mark has no `]`; write `- [ ] task-1`"),
+        ("- [ ]", "the line names no task; write its id after the mark"),
+        ("- [ ] ä", "`ä` is not a task id; use letters, digits, `-`, `_` and `.`"),
+        ("- [?] a", "`[?]` is not a status; write one of `[ ]`, `[/]`, `[P]`, `[x]`, `[F]`, `[C]`"),
+        (
+            "- [done] a",
+            "`[done]` is not a status; write one of `[ ]`, `[/]`, `[P]`, `[x]`, `[F]`, `[C]`",
+        ),
+    ] {
+        assert_eq!(told(line), [at(10, what, true)], "{line}");
+    }
+    for line in ["[ a", "[?] a", "[done] a", "[ ] ä", "- [done](x)", "- [ab][b]"] {
+        assert_eq!(told(line), [], "{line}");
+    }
+    let row = "not a row of the table; write `| 1 | Planning | 0/0 | N/A |`";
+    for line in
+        ["| a | b | c | d |", "| 1 | b | c |", "| 0 | b | c | d |", "| 1 | b | c | d | e |", "||"]
+    {
+        assert_eq!(told(&format!("## Iterations\n{line}")), [at(11, row, false)], "{line}");
+    }
+    for line in ["|:--|---|--|- |", "| Iteration | x |", "| 1 | b | c | d", "prose", ""] {
+        assert_eq!(told(&format!("## Iterations\n{line}")), [], "{line}");
+    }
+    for (heading, part) in [
+        ("Planning Progress", "Planning"),
+        ("Implementation Progress (Iteration 0)", "Implementation"),
+    ] {
+        let what =
+            format!("the heading names no iteration; write `## {part} Progress (Iteration 1)`");
+        assert_eq!(told(&format!("## {heading}")), [at(10, &what, true)]);
+    }
+    assert_eq!(told("- [ ] a\n- [x] a"), [at(11, "line 10 has a too; delete one of them", true)]);
+    let bare = super::progress::ReadProgress::parse("## Legend\n- [ ]\n").damage;
+    let bare: Vec<&str> = bare.iter().map(|one| one.what.as_str()).collect();
+    assert_eq!(
+        bare,
+        [
+            "the header `# Progress` is missing",
+            "the legend does not name `[/]`, `[P]`, `[x]`, `[F]`, `[C]`"
+        ]
+    );
+}
+
+#[test]
+fn the_note_of_an_entry_names_values_numbers_and_the_cycle() {
+    let entry = |note: &str| TaskEntry {
+        id: "a".to_owned(),
+        status: TaskMark::Open,
+        note: note.to_owned(),
+    };
+    let noted = entry("(Attempt 2, Iteration 1; started: 2026-01-31T12:00:00Z, Blocker: none of)");
+    assert_eq!(noted.said("STARTED"), Some("2026-01-31T12:00:00Z"));
+    assert_eq!((noted.said("blocker"), noted.said("attempt")), (Some("none of"), None));
+    assert_eq!(entry("(started:)").said("started"), None);
+    assert_eq!((noted.number("Attempt"), noted.number("Iteration")), (Some(2), Some(1)));
+    assert_eq!((noted.number("attempt"), entry("(Attempt x)").number("Attempt")), (None, None));
+    for (note, expected) in [
+        ("(CYCLE=2)", Some(2)),
+        ("(Cycle 12)", Some(12)),
+        ("cycle: 3x", Some(3)),
+        ("(cycle 0)", None),
+        ("(cycle)", None),
+        ("", None),
+    ] {
+        assert_eq!(entry(note).cycle(), expected, "{note}");
+    }
+    let cycles = |notes: &[&str]| {
+        let entries: Vec<TaskEntry> = notes.iter().map(|note| entry(note)).collect();
+        let entries: Vec<&TaskEntry> = entries.iter().collect();
+        (0..entries.len()).map(|at| super::progress::cycle(&entries, at)).collect::<Vec<_>>()
+    };
+    assert_eq!(cycles(&["", "", ""]), [1, 2, 3]);
+    assert_eq!(cycles(&["", "(cycle 1)", "", "(cycle 3)"]), [2, 1, 4, 3]);
+    for (text, expected) in [
+        ("open", Some(TaskMark::Open)),
+        ("STARTED", Some(TaskMark::InProgress)),
+        ("review", Some(TaskMark::ReviewPending)),
+        ("done", Some(TaskMark::Done)),
+        ("failed", Some(TaskMark::Failed)),
+        ("cancelled", Some(TaskMark::Cancelled)),
+        ("[x]", Some(TaskMark::Done)),
+        ("F", Some(TaskMark::Failed)),
+        ("[x", None),
+        ("finished", None),
+        ("", None),
+    ] {
+        assert_eq!(TaskMark::typed(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn of_a_task_in_several_iterations_the_latest_entry_counts_unless_one_is_done() {
+    let status = |sections: &[(u32, &str)]| {
+        let text: String = sections
+            .iter()
+            .map(|(n, mark)| format!("## Implementation Progress (Iteration {n})\n- {mark} a\n"))
+            .collect();
+        let progress = super::progress::ReadProgress::parse(&text).progress;
+        (progress.task("a").unwrap().status, progress.tasks().len(), progress.latest_iteration())
+    };
+    assert_eq!(status(&[(1, "[F]"), (2, "[ ]")]), (TaskMark::Open, 1, 2));
+    assert_eq!(status(&[(2, "[ ]"), (1, "[F]")]), (TaskMark::Open, 1, 2));
+    assert_eq!(status(&[(1, "[x]"), (2, "[ ]")]), (TaskMark::Done, 1, 2));
+    assert_eq!(status(&[(2, "[ ]"), (1, "[x]")]), (TaskMark::Done, 1, 2));
+    assert_eq!(status(&[(3, "[C]")]), (TaskMark::Cancelled, 1, 3));
+    assert_eq!(super::progress::Progress::default().latest_iteration(), 0);
+    let sample = SampleOrchestration::planned(&[]);
+    assert_eq!(sample.seen.standing(), Some(super::state::MetadataStatus::InProgress));
+    assert_eq!(SampleOrchestration::empty().seen.standing(), None);
 }

@@ -133,11 +133,11 @@ pub(super) fn executing(view: &View<'_>) -> MachineTurn {
             calls.push(execute(view, entry, &heard.told));
         }
     }
-    let abandoned = calls.len();
     calls.extend(of_wave(view).into_iter().map(|entry| execute(view, entry, &heard.told)));
     let busy = match &view.seen.running {
         Some(running) => running.iter().filter(|one| one.key.mode == Mode::Execute).count(),
-        None => working.len() - abandoned,
+        // Then no task is known to be abandoned.
+        None => working.len(),
     };
     let most = usize::try_from(view.picture.rails.max_parallel_executors).unwrap_or(usize::MAX);
     if let Some(act) = give(view, calls, most.saturating_sub(busy)) {
