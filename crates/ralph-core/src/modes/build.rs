@@ -539,4 +539,122 @@ mod tests {
         assert_eq!(killed("before", &[]), TaskStatus::Pending);
         assert_eq!(killed("after", &["make x"]), TaskStatus::Pending);
     }
+
+    #[test]
+    fn work_has_begun_if_a_file_or_else_the_loop_shows_it() {
+        let with = |change: Option<usize>| Proof {
+            change: change.map(|code| crate::state::Change { code, ..Default::default() }),
+            ..Proof::default()
+        };
+        let idle = || LoopState::default();
+        let moved = || LoopState { iteration: 1, ..LoopState::default() };
+        for (state, change, expected) in [
+            (idle(), Some(0), false),
+            (moved(), Some(0), false),
+            (idle(), Some(1), true),
+            (idle(), None, false),
+            (moved(), None, true),
+            (planned(), None, true),
+        ] {
+            assert_eq!(has_begun(&state, &with(change)), expected, "{change:?}");
+        }
+    }
+
+    #[test]
+    fn a_round_for_the_goal_counts_and_stalls_like_a_turn() {
+        let mut state = LoopState { phase: Phase::Implementation, ..LoopState::default() };
+        let round = |state: &mut LoopState, tree: &str| {
+            count_goal_round(state, &progress::print_of_work(state, NOW), Some(tree), None, NOW);
+        };
+        for n in 1..=3 {
+            round(&mut state, "same");
+            assert_eq!((state.iteration, &state.ending), (n, &None));
+        }
+        round(&mut state, "same");
+        let ending = state.ending.clone().unwrap();
+        assert_eq!((state.iteration, ending.kind), (3, EndingKind::Stalled));
+        assert_eq!(ending.detail, "nothing had changed at 3 stops in a row");
+        assert_eq!(ending.cause, Some(crate::state::Signal::NoChange));
+    }
+
+    #[test]
+    fn the_end_of_a_round_is_told_in_whole() {
+        let after = |status: TaskStatus, facts: RoundFacts| {
+            let mut state = planned();
+            begun(&mut state, 1);
+            state.phase = Phase::Verification;
+            (state.task_graph[0].status, state.task_graph[0].result) =
+                (status, Some("wrote it".to_owned()));
+            let told = end(&mut state, "it crashed", &facts);
+            (told, state.task_graph[0].status.clone(), state.phase.clone())
+        };
+        let facts = |has_changed, failed: &[&str]| RoundFacts {
+            has_changed,
+            failed: failed.iter().map(|why| ("T-1".to_owned(), (*why).to_owned())).collect(),
+        };
+        let open = |told: &str| (told.to_owned(), TaskStatus::Pending, Phase::Implementation);
+        assert_eq!(
+            after(TaskStatus::Done, facts(Some(true), &[])),
+            ("T-1 done: wrote it".to_owned(), TaskStatus::Done, Phase::Implementation)
+        );
+        assert_eq!(after(TaskStatus::Done, facts(None, &[])).1, TaskStatus::Done);
+        assert_eq!(
+            after(TaskStatus::Done, facts(Some(false), &[])),
+            open("T-1 is ready again; round 1: marked it done and changed no file")
+        );
+        assert_eq!(
+            after(TaskStatus::Done, facts(Some(true), &["its test fails"])),
+            open("T-1 is ready again; round 1: marked it done, but its test fails")
+        );
+        assert_eq!(
+            after(TaskStatus::InProgress, facts(Some(true), &[])),
+            open("T-1 is ready again; round 1 left it open: it crashed")
+        );
+        assert_eq!(
+            after(TaskStatus::Failed, facts(Some(true), &[])),
+            ("T-1 failed: wrote it".to_owned(), TaskStatus::Failed, Phase::Implementation)
+        );
+        assert_eq!(end(&mut planned(), "x", &RoundFacts::default()), "");
+        let mut resting = LoopState { phase: Phase::Implementation, ..planned() };
+        rest(&mut resting, PauseCause::Person, "later", NOW);
+        let pause = resting.pause.unwrap();
+        assert_eq!((pause.detail.as_str(), pause.told), ("later", true));
+    }
+
+    #[test]
+    fn what_the_criteria_lead_to_depends_on_the_last_round_and_on_who_may_judge() {
+        let state = |verified: bool| {
+            let mut criterion = Criterion { id: "AC-1".to_owned(), ..Criterion::default() };
+            let receipt = Receipt {
+                passed: verified,
+                tree_before: "t".to_owned(),
+                tree_after: "t".to_owned(),
+                by: CriterionRunner::Hook,
+                ..Receipt::default()
+            };
+            receipt::record(&mut criterion, receipt);
+            LoopState { acceptance_criteria: vec![criterion], iteration: 1, ..LoopState::default() }
+        };
+        let trees = [("AC-1".to_owned(), "t".to_owned())].into();
+        let proof = Proof { trees, ..Proof::default() };
+        let at =
+            SettleAt { now: NOW, is_first: true, is_last: false, may_judge: false, question: None };
+        let mut done = state(true);
+        assert_eq!(settle(&mut done, &proof, at), Settlement::Over, "an earlier run has begun");
+        let mut red = state(false);
+        assert_eq!(settle(&mut red, &proof, at), Settlement::Open);
+        assert_eq!(settle(&mut red, &proof, SettleAt { is_first: false, ..at }), Settlement::Open);
+        let mut tasks = LoopState { task_graph: planned().task_graph, ..state(true) };
+        tasks.task_graph.iter_mut().for_each(|task| task.status = TaskStatus::Done);
+        settle(&mut tasks, &proof, SettleAt { is_first: false, ..at });
+        assert!(tasks.ending.unwrap().detail.starts_with("all tasks are done; "));
+        let mut parallel = LoopState { parallel: true, ..state(true) };
+        assert_eq!(settle(&mut parallel, &proof, at), Settlement::Open);
+        let mut bare = planned();
+        settle(&mut bare, &proof, at);
+        assert_eq!(
+            bare.ending.unwrap().detail,
+            "all tasks are done; there was no criterion to prove it by"
+        );
+    }
 }

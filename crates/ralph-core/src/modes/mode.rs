@@ -183,4 +183,54 @@ mod tests {
             assert_eq!(of_command(name).is_none(), others.contains(&name), "{name}");
         }
     }
+
+    #[test]
+    fn the_row_of_a_plain_loop_has_these_texts() {
+        let plain: &dyn ModeRules = &Plain;
+        let mut state = LoopState { loop_id: "l".to_owned(), ..LoopState::default() };
+        state.phase = crate::state::Phase::Implementation;
+        assert_eq!((plain.noun(), plain.position(&state).as_str()), ("loop", "0/25"));
+        assert_eq!(plain.commands(), ["ralph", "ralph-parallel"]);
+        assert_eq!((plain.aliases(), plain.driver()), (&[][..], None));
+        assert!(plain.counts_turns() && plain.has_tasks());
+        assert_eq!(plain.started_line(&state), "Ralph loop l started");
+        assert_eq!(plain.continues_line(&state), "Ralph loop l continues at 0/25");
+        assert_eq!(plain.announcement(&state), start::announcement(&state));
+        assert_eq!((plain.document(&state), plain.blocks_start(&state, true)), (None, None));
+        assert_eq!(plain.after_end(&state, &EndingKind::Stalled), None);
+        assert_eq!(plain.next_hint(&state), None);
+        assert_eq!(plain.resume_command(&state), "/ralph");
+        state.pause(crate::state::PauseCause::Person, "", Timestamp::UNIX_EPOCH);
+        assert_eq!(
+            plain.next_hint(&state).as_deref(),
+            Some("/ralph in its session continues it, as `ralph resume` does")
+        );
+        state.rounds = 1;
+        assert_eq!(plain.next_hint(&state).as_deref(), Some("`ralph run` continues it"));
+        assert_eq!(plain.resume_command(&state), "`ralph run`");
+        plain.resume(&mut state, Timestamp::UNIX_EPOCH);
+        assert!(state.is_running());
+    }
+
+    #[test]
+    fn each_mode_has_its_row_and_its_label() {
+        let modes: [(ModeState, &str, &str); 5] = [
+            (ModeState::Plain, "loop", ""),
+            (crate::state::RalplanState::default().into(), "planning", "planning"),
+            (crate::state::OrchestrationState::default().into(), "loop", "orchestration"),
+            (crate::state::RefineState::default().into(), "refinement", "refine"),
+            (ModeState::Other("dream".to_owned()), "loop", "dream"),
+        ];
+        for (mode, noun, expected) in modes {
+            assert_eq!((of(&mode).noun(), label(&mode)), (noun, expected));
+            let turns = matches!(mode, ModeState::Plain | ModeState::Other(_));
+            assert_eq!(of(&mode).counts_turns(), turns, "{expected}");
+            let tasks = !matches!(mode, ModeState::Refine(_));
+            assert_eq!(of(&mode).has_tasks(), tasks, "{expected}");
+        }
+        let aliases = ROWS.map(|(_, row)| row.aliases());
+        assert_eq!(aliases, [&[][..], &["rp", "planloop"], &[], &[]]);
+        assert_eq!(of_command("x"), None);
+        assert!(is_alias("rp") && !is_alias("ralplan"));
+    }
 }

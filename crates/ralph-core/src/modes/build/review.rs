@@ -184,4 +184,22 @@ mod tests {
         record(&mut state, round(&[]));
         assert_eq!(due(&state, &proof, false), None);
     }
+
+    #[test]
+    fn only_tasks_lead_back_from_the_verification() {
+        let after = |severities: &[&str], phase: Phase| {
+            let (mut state, _) = held();
+            (state.phase, state.stall_hashes) = (phase, vec!["a".to_owned()]);
+            state.task_graph.push(Task { id: "T-x".to_owned(), ..Task::default() });
+            let n_tasks = record(&mut state, round(severities));
+            (n_tasks, state.phase, state.stall_hashes.len(), state.task_graph.len())
+        };
+        assert_eq!(after(&["minor"], Phase::Verification), (0, Phase::Verification, 1, 1));
+        assert_eq!(after(&["major"], Phase::Verification), (1, Phase::Implementation, 0, 2));
+        assert_eq!(after(&["major"], Phase::Paused), (1, Phase::Paused, 0, 2));
+        let (mut state, _) = held();
+        ask_for(&mut state, 5, vec![crate::state::ReviewLens::default()]);
+        let plan = state.review.unwrap();
+        assert_eq!((plan.rounds, plan.lenses.len()), (5, 0), "its lenses stay");
+    }
 }

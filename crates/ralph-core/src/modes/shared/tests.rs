@@ -98,3 +98,69 @@ fn the_part_ends_as_the_shared_loop_with_the_criteria_of_the_merged_branch() {
     let told = messages::ended(&state);
     assert!(told.starts_with("Ralph: done. 1 of 1 task done, the criterion holds"), "{told}");
 }
+
+#[test]
+fn a_claimed_task_stands_as_its_last_worker() {
+    let (claim, other) = (id(1), id(2));
+    let mut state = LoopState {
+        task_graph: vec![
+            crate::state::Task {
+                id: "T-1".to_owned(),
+                result: Some("not this".to_owned()),
+                ..Default::default()
+            },
+            crate::state::Task {
+                id: "T-2".to_owned(),
+                result: Some("no key".to_owned()),
+                ..Default::default()
+            },
+        ]
+        .into(),
+        ..LoopState::default()
+    };
+    assert_eq!(held(&state, &claim), Held::Open(None));
+    state.workers.push(worker("T-1", &other, WorkerStanding::Running));
+    assert_eq!(held(&state, &claim), Held::Open(None));
+    for (standing, expected) in [
+        (WorkerStanding::Running, "running"),
+        (WorkerStanding::Done, "done"),
+        (WorkerStanding::Blocked, "given up: no key"),
+        (WorkerStanding::Partial, "open"),
+        (WorkerStanding::Lost, "open"),
+    ] {
+        state.workers.push(worker("T-2", &claim, standing));
+        let said = match held(&state, &claim) {
+            Held::Running => "running".to_owned(),
+            Held::Done(_) => "done".to_owned(),
+            Held::GivenUp(why) => format!("given up: {why}"),
+            Held::Open(Some(_)) => "open".to_owned(),
+            Held::Open(None) => "none".to_owned(),
+        };
+        assert_eq!(said, expected);
+    }
+    assert_eq!((rounds(&state, &claim), rounds(&state, &other)), (5, 1));
+    state.task_graph.clear();
+    state.workers.push(worker("T-2", &claim, WorkerStanding::Blocked));
+    assert_eq!(held(&state, &claim), Held::GivenUp("no reason given"));
+    forget(&mut state, &claim);
+    assert_eq!((rounds(&state, &claim), rounds(&state, &other)), (1, 1), "one is at work");
+    assert_eq!(claim_of(&Worker::default()), None);
+}
+
+#[test]
+fn a_held_task_is_at_work_only_with_a_worker_of_its_own() {
+    let mut remote = Remote::new("T-1\nT-2");
+    let claim = remote.claim("T-1", "a");
+    let held = ["T-1".to_owned()].into();
+    let shown = |task: &str, standing: WorkerStanding| {
+        let mut state = begin(&remote.view(), &membership());
+        state.workers.push(worker(task, &claim, standing));
+        follow(&mut state, &remote.view(), &held);
+        state.task_graph[0].status.to_string()
+    };
+    assert_eq!(shown("T-1", WorkerStanding::Running), "in_progress");
+    assert_eq!(shown("T-1", WorkerStanding::Done), "in_progress");
+    assert_eq!(shown("T-1", WorkerStanding::Partial), "pending");
+    assert_eq!(shown("T-2", WorkerStanding::Running), "pending");
+    assert_eq!(shown("T-2", WorkerStanding::Done), "pending");
+}
