@@ -1,4 +1,4 @@
-//! `ralph build` beside a client that is a script: what it does to the tasks is all that counts.
+//! `ralph run --planned` beside a client that is a script: what it does to the tasks is all that counts.
 
 use crate::world::{World, start};
 use ralph_core::protocol::client_version::{ClientFeature, ClientVersion};
@@ -63,7 +63,7 @@ fn a_usage_limit_pauses_the_loop_and_leaves_its_task_ready() {
     assert_eq!(printed.exit, 1, "{printed:?}");
     assert!(
         printed.stdout.contains(
-            "the usage limit is reached until 2100-01-01T00:00:00Z; `ralph build` continues"
+            "the usage limit is reached until 2100-01-01T00:00:00Z; `ralph run --planned` continues"
         ),
         "{printed:?}"
     );

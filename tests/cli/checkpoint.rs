@@ -163,7 +163,7 @@ fn where_there_is_none_it_says_so() {
     keep(&world, "green", 0);
     check(
         world.ralph(&["checkpoint", "restore", "7"]),
-        "ralph: loop [LOOP] has no checkpoint 7; `ralph checkpoint list --loop [LOOP]` lists \
+        "ralph: loop [LOOP] has no checkpoint 7; `ralph checkpoint --loop [LOOP]` lists \
          those that it has\n",
     );
     for arguments in [&["restore"][..], &["restore", "0"], &["show", "-1"], &["diff", "x"]] {

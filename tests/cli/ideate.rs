@@ -1,4 +1,4 @@
-//! `ralph ideate`: what one client finds, as tasks for `ralph plan-sync`.
+//! `ralph plan --ideas`: what one client finds, as tasks for `ralph plan-sync`.
 
 use crate::refine::{n_called, world};
 use crate::world::World;

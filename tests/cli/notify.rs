@@ -110,7 +110,7 @@ fn a_build_that_pauses_calls_the_user_once_and_names_its_command() {
     assert_eq!(world.ralph(&["build"]).exit, 1);
     let told = &told(&world, 1)[0];
     assert_eq!((&told["event"], &told["pause"]), (&json!("paused"), &json!("blocked_on_human")));
-    assert_eq!(told["next"], "When it is done, `ralph build` continues");
+    assert_eq!(told["next"], "When it is done, `ralph run --planned` continues");
     assert!(told["why"].as_str().unwrap().starts_with("no task is ready"), "{told}");
 }
 
@@ -262,7 +262,7 @@ fn the_end_and_the_pause_of_a_parallel_run_call_the_user_once_and_its_workers_do
     assert_eq!(parallel_run::run(&world, &[]).exit, 4);
     let paused = &told(&world, 1)[0];
     assert_eq!((&paused["event"], &paused["pause"]), (&json!("paused"), &json!("crashed")));
-    assert_eq!(paused["next"], "`ralph parallel run` continues");
+    assert_eq!(paused["next"], "`ralph run --parallel` continues");
 }
 
 /// A client at its usage limit.
@@ -294,7 +294,7 @@ fn the_end_and_the_pause_of_a_session_run_call_the_user_once() {
     assert_ne!(printed.exit, 0, "{printed:?}");
     let paused = &told(&world, 1)[0];
     assert_eq!((&paused["event"], &paused["pause"]), (&json!("paused"), &json!("rate_limited")));
-    assert_eq!(paused["next"], "`ralph session run` continues");
+    assert_eq!(paused["next"], "`ralph team run` continues");
 }
 
 #[test]
@@ -326,7 +326,12 @@ fn the_pause_of_a_ralplan_run_calls_the_user_once() {
 #[test]
 fn the_end_of_planning_in_rounds_calls_the_user_and_so_does_a_failure() {
     for (client, event, what, next) in [
-        (plan::NOTES, "ended", "1 task planned in ", "`ralph build` works through the tasks"),
+        (
+            plan::NOTES,
+            "ended",
+            "1 task planned in ",
+            "`ralph run --planned` works through the tasks",
+        ),
         ("exit 3", "paused", "1 of 1 round failed", "`ralph plan` continues"),
     ] {
         let world = plan::world(client);
@@ -587,5 +592,5 @@ fn the_guides_line_for_e_mail_arrives() {
     {
         assert!(got.contains(part), "{part}: {got}");
     }
-    assert!(got.contains("When it is done, `ralph build` continues"), "{got}");
+    assert!(got.contains("When it is done, `ralph run --planned` continues"), "{got}");
 }

@@ -1,4 +1,4 @@
-//! `ralph parallel run` beside clients that are scripts: that they work at once, and what becomes of
+//! `ralph run --parallel` beside clients that are scripts: that they work at once, and what becomes of
 //! what they leave.
 
 use crate::log::n_logs;
@@ -229,7 +229,7 @@ fn clients_that_crash_are_not_started_for_ever() {
     let printed = run(&world, &[]);
     assert_eq!(printed.exit, 4, "{printed:#?}");
     assert!(
-        printed.stdout.contains("crashed 3 times in a row; `ralph parallel run` continues"),
+        printed.stdout.contains("crashed 3 times in a row; `ralph run --parallel` continues"),
         "{printed:#?}"
     );
     assert_eq!(above(&world)["pause"]["cause"], "crashed");
@@ -318,7 +318,7 @@ fn a_pause_rests_all_and_starts_no_other() {
     let printed = world.finish(child, "");
     assert_eq!(printed.exit, 1, "{printed:#?}");
     assert!(
-        printed.stdout.contains("you paused it; `ralph parallel run` continues"),
+        printed.stdout.contains("you paused it; `ralph run --parallel` continues"),
         "{printed:#?}"
     );
     assert_eq!(statuses(&world), ["pending", "pending"]);
@@ -400,9 +400,9 @@ fn one_at_a_time_works_on_a_loop() {
         let refused = world.ralph(command);
         assert_eq!(refused.exit, 1);
         assert!(
-            refused
-                .stderr
-                .contains("another `ralph build` or `ralph parallel run` works on this loop"),
+            refused.stderr.contains(
+                "another `ralph run --planned` or `ralph run --parallel` works on this loop"
+            ),
             "{refused:?}"
         );
     }
@@ -450,7 +450,7 @@ exit 1"#;
     let world = world(&[("a", &[]), ("b", &["a"])], client);
     let printed = run(&world, &[]);
     assert_eq!(printed.exit, 4, "{printed:#?}");
-    assert!(printed.stdout.contains("`ralph parallel run` continues"), "{printed:#?}");
+    assert!(printed.stdout.contains("`ralph run --parallel` continues"), "{printed:#?}");
     assert_eq!(above(&world)["pause"]["cause"], "rate_limited");
     assert_eq!(statuses(&world), ["pending", "pending"]);
 }
@@ -488,9 +488,9 @@ fn nothing_is_started_where_no_worktree_can_be() {
     git(&world, &["update-ref", "-d", "HEAD"]);
     let refused = run(&world, &[]);
     assert!(
-        refused
-            .stderr
-            .contains("this repository has none yet; make a first one; or let `ralph build`"),
+        refused.stderr.contains(
+            "this repository has none yet; make a first one; or let `ralph run --planned`"
+        ),
         "{refused:?}"
     );
     fs::remove_dir_all(world.path("project/.git")).unwrap();
@@ -499,7 +499,9 @@ fn nothing_is_started_where_no_worktree_can_be() {
     let refused = run(&world, &["--loop", &id]);
     assert_eq!(refused.exit, 1);
     assert!(
-        refused.stderr.contains("run `git init` and make a first commit; or let `ralph build`"),
+        refused
+            .stderr
+            .contains("run `git init` and make a first commit; or let `ralph run --planned`"),
         "{refused:?}"
     );
 }

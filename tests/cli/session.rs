@@ -429,10 +429,7 @@ fn a_sentence_that_continues_a_session_is_no_task_of_a_new_one() {
     for command in ["new", "run"] {
         let sentence = format!("Continue session {ID} with new feedback");
         let printed = world.ralph(&["session", command, &sentence]);
-        assert!(
-            printed.exit == 2 && printed.stderr.contains("session feedback new"),
-            "{printed:?}"
-        );
+        assert!(printed.exit == 2 && printed.stderr.contains("ralph team feedback"), "{printed:?}");
     }
     assert_eq!(world.ralph(&["session", "list"]).done().stdout.lines().count(), 1);
 }
@@ -483,7 +480,7 @@ fn a_name_of_another_form_is_refused_in_these_words() {
     world.ralph(&["session", "new", "--id", ID, "x"]).check(
         1,
         "",
-        &format!("ralph: orchestration {ID} exists; `ralph session next --id {ID}` continues it\n"),
+        &format!("ralph: orchestration {ID} exists; `ralph next --id {ID}` continues it\n"),
     );
     let other = "260131-120001";
     world.ralph(&["session", "next", "--id", other]).check(

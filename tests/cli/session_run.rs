@@ -1,4 +1,4 @@
-//! `ralph session run` beside clients that are scripts: who is called with what and beside whom, what is made
+//! `ralph team run` beside clients that are scripts: who is called with what and beside whom, what is made
 //! of their ends, and how it goes on after it was stopped in any way.
 
 use crate::log::n_logs;
@@ -266,7 +266,7 @@ before() { test $mode = SESSION_REVIEW -a $it = 1 && { concludes 'Gaps Identifie
     for words in [
         "Ralph: waiting for your feedback",
         "`ralph session feedback new --id 260131-120000`",
-        "In a terminal: `ralph session run --id 260131-120000` continues",
+        "In a terminal: `ralph team run --id 260131-120000` continues",
     ] {
         assert!(printed.stdout.contains(words), "{words}: {printed:#?}");
     }
@@ -570,7 +570,7 @@ fn a_stop_in_mid_batch_lets_those_at_work_finish_and_the_next_run_goes_on() {
     assert_eq!(session_signals(&world, "processed"), 1, "the loop has ended");
     assert!(printed.stdout.contains("ended by STOP: enough"), "{printed:#?}");
     assert!(
-        printed.stdout.contains("`ralph session run --id 260131-120000` continues"),
+        printed.stdout.contains("`ralph team run --id 260131-120000` continues"),
         "{printed:#?}"
     );
     let text = session(&world, "progress.md");
@@ -684,12 +684,12 @@ fn a_second_run_of_the_session_is_refused() {
         1,
         "",
         "permission mode: bypassPermissions\n\
-         ralph: another `ralph session run` drives session 260131-120000\n",
+         ralph: another `ralph team run` drives orchestration 260131-120000\n",
     );
     open(&world, "go");
     // The one call that it may make is made.
     let printed = world.finish(child, "");
-    assert!(printed.stdout.contains("`ralph session run --id"), "{printed:#?}");
+    assert!(printed.stdout.contains("`ralph team run --id"), "{printed:#?}");
     assert_eq!(lines(&world, "order").len(), 1);
 }
 
@@ -699,7 +699,7 @@ fn each_bound_ends_it_and_the_next_run_goes_on() {
     let printed = run(&world, &[TASK, &["-n", "3"]].concat());
     assert_eq!(printed.exit, 1, "{printed:#?}");
     assert_eq!(lines(&world, "order").len(), 3);
-    assert!(printed.stdout.contains("`ralph session run --id"), "{printed:#?}");
+    assert!(printed.stdout.contains("`ralph team run --id"), "{printed:#?}");
     // Each uses 100.
     let printed = run(&world, &["--max-tokens", "150"]);
     assert_eq!(printed.exit, 1, "{printed:#?}");

@@ -1,4 +1,4 @@
-//! `ralph session run` with the real client: each call is a session that was started as its agent, and the hooks that
+//! `ralph team run` with the real client: each call is a session that was started as its agent, and the hooks that
 //! `ralph install` registers watch over it.
 
 use std::collections::HashMap;
@@ -141,7 +141,7 @@ fn each_call_is_a_session_and_feedback_begins_a_second_iteration() {
     let (code, said) = finish(begin(&world, &stand_in, &TASK_OF_TWO));
     assert_eq!(code, Some(1), "{said}");
     assert_eq!(endings(&world), ["awaiting_feedback"], "{said}");
-    assert!(said.contains("In a terminal: `ralph session run --id"), "{said}");
+    assert!(said.contains("In a terminal: `ralph team run --id"), "{said}");
     assert!(!said.contains("failed:") && !said.contains("was denied"), "{said}");
     let all = begun(&stand_in);
     let times = |short: &str| all.iter().filter(|one| *one == short).count();

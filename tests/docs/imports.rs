@@ -82,7 +82,8 @@ fn imports(source: &Path) -> Vec<Import> {
     let mut found = Vec::new();
     for path in files_below(source) {
         let file = path.strip_prefix(source).unwrap();
-        if file.iter().any(|part| part == "tests" || part == "tests.rs") {
+        let is_of_tests = |part: &str| part == "tests" || part.ends_with("tests.rs");
+        if file.iter().any(|part| part.to_str().is_some_and(is_of_tests)) {
             continue;
         }
         let top = file.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs");

@@ -770,7 +770,7 @@ fn a_client_that_a_driver_has_started_for_a_call_is_that_agent() {
     assert_eq!(before["phase"], play.world.state()["phase"]);
 }
 
-/// What `ralph session next --json` prints to the model, asked five times; no file changes by it.
+/// What `ralph next --json` prints to the model, asked five times; no file changes by it.
 fn asks(world: &World) -> Value {
     let files = || {
         let mut found = Vec::new();

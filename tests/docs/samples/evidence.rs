@@ -61,7 +61,7 @@ fn checkpoints() -> String {
     let mut screen = started();
     screen.world.write("greet.sh", "echo Hello $1\n");
     screen.printed("ralph verify");
-    screen.runs("ralph checkpoint list");
+    screen.runs("ralph checkpoint");
     screen.text()
 }
 

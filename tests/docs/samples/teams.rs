@@ -35,7 +35,7 @@ fn next() -> String {
 
 fn waves() -> String {
     let mut screen = orchestration();
-    screen.runs("ralph session waves");
+    screen.runs("ralph team waves");
     screen.text()
 }
 

@@ -106,6 +106,11 @@ pub fn without_alias<W: AsRef<OsStr> + From<String>>(mut words: Vec<W>) -> Vec<W
     words
 }
 
+/// A command as the reference names it, for the words of messages.
+pub fn present_name(command: &str) -> String {
+    without_alias(command.split(' ').map(str::to_owned).collect()).join(" ")
+}
+
 /// The alias under which a command was typed; `None` if it was typed by its name.
 pub fn typed_alias<W: AsRef<OsStr>>(words: &[W]) -> Option<&'static str> {
     ALIASES.iter().map(|(alias, _)| *alias).find(|alias| starts_with(words, alias))

@@ -325,7 +325,8 @@ pub fn next_command(state: &LoopState) -> String {
             "/ralph \"…\" with a higher limit starts again.".to_owned()
         }
         EndingKind::Approved => {
-            "/ralph in Claude Code carries the plan out, or `ralph build` in a terminal.".to_owned()
+            "/ralph in Claude Code carries the plan out, or `ralph run --planned` in a terminal."
+                .to_owned()
         }
         EndingKind::Stalled => format!(
             "`ralph explain 3 --loop {id}` shows the last decisions; change the task before you \

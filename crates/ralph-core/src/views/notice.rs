@@ -254,7 +254,7 @@ impl Notice {
                 (String::new(), "`ralph plan` continues".to_owned())
             }
             (_, WorkWithoutLoop::Planning { .. }) => {
-                (String::new(), "`ralph build` works through the tasks".to_owned())
+                (String::new(), "`ralph run --planned` works through the tasks".to_owned())
             }
         };
         let notice = Notice {
@@ -482,7 +482,7 @@ mod tests {
         let limit = NoticeEvent::Limit { until: "10:00".to_owned() };
         assert_eq!(of(&limit), [waits, waits]);
         let ended = [
-            "w\n`ralph build` works through the tasks",
+            "w\n`ralph run --planned` works through the tasks",
             "w\n`ralph refine status --id r` shows it",
         ];
         assert_eq!(of(&NoticeEvent::Ended), ended);

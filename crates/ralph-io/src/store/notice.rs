@@ -8,6 +8,7 @@ use crate::store::atomic;
 use crate::store::journal::{self, JournalEntry};
 use crate::store::loop_file::LoopFile;
 use anyhow::{Context, Result};
+use ralph_core::guard::human_only::present_name;
 use ralph_core::state::LoopState;
 use ralph_core::views::notice::{self, NoticeEvent};
 use rustix::fs::OFlags;
@@ -28,7 +29,7 @@ static DRIVER: OnceLock<String> = OnceLock::new();
 /// Notes that this process drives loops by the command `ralph NAME`.
 pub fn driven_by(name: &str) {
     // A process runs one command.
-    let _ = DRIVER.set(format!("ralph {name}"));
+    let _ = DRIVER.set(format!("ralph {}", present_name(name)));
 }
 
 /// Calls the user for the state's ending or pause, if it is due and was not told yet.

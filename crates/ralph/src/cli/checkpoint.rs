@@ -114,7 +114,7 @@ impl LoopCheckpoints {
         let loop_id = visible(&self.loop_id);
         match (number, self.checkpoints.is_empty()) {
             (Some(number), false) => format!(
-                "loop {loop_id} has no checkpoint {number}; `ralph checkpoint list --loop \
+                "loop {loop_id} has no checkpoint {number}; `ralph checkpoint --loop \
                  {loop_id}` lists those that it has"
             ),
             _ if tree::repository_root(&self.root).is_none() => format!(

@@ -235,11 +235,11 @@ fn not_in_base(files: &[String]) -> String {
 
 // `ralph run --parallel`: works through the planned tasks without a person, several clients at once.
 //
-// Like `ralph build`, but each task is done in a worktree of its own and merged when it is done.
+// Like `ralph run --planned`, but each task is done in a worktree of its own and merged when it is done.
 // When all are merged, the criteria run on the merged result; build rounds fix what fails.
 
 /// The alternative that needs no worktrees.
-const ONE_AFTER_ANOTHER: &str = "or let `ralph build` do the tasks one after another";
+const ONE_AFTER_ANOTHER: &str = "or let `ralph run --planned` do the tasks one after another";
 
 pub(super) fn work_through(here: &Here, how: &RunOptions, workers: Option<u32>) -> Result<Exit> {
     let found = select_loop::one(here, &how.which, LoopFilter::WithTasks)?;

@@ -111,7 +111,9 @@ fn ideate(args: &Args) -> Result<Exit> {
     for idea in &all[tasks.len()..] {
         screen::tell(&visible(&format!("{}: {}", idea.id, idea.name)));
     }
-    screen::tell("nothing is changed yet; `ralph ideate | ralph plan-sync` adds them to the tasks");
+    screen::tell(
+        "nothing is changed yet; `ralph plan --ideas | ralph plan-sync` adds them to the tasks",
+    );
     screen::print(&lines::render(&all))
 }
 

@@ -212,7 +212,7 @@ fn read(file: &Path) -> Result<String> {
     given::file(file)
 }
 
-/// Works through the planned tasks, as `ralph build`.
+/// Works through the planned tasks, as `ralph run --planned`.
 fn carry_out_planned(args: &Args, here: &Here) -> Result<Exit> {
     let found = select_loop::one(here, &args.how.which, LoopFilter::WithTasks)?;
     build::nobody_works(&found.state)?;

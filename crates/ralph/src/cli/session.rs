@@ -119,12 +119,12 @@ fn new(place: &OrchestrationContext, args: &NewArgs) -> Result<Exit> {
         words => words.join(" "),
     };
     if task.trim().is_empty() {
-        return Err(refused(Exit::Usage, "the task is missing; type `ralph session new TASK`"));
+        return Err(refused(Exit::Usage, "the task is missing; type `ralph team new TASK`"));
     }
     is_new(&task)?;
     let id = begin(place, task.trim(), args.id.as_deref())?;
     let next =
-        format!("session {id} begun in `{}`\n`ralph session next` says what to do", folder(&id));
+        format!("orchestration {id} begun in `{}`\n`ralph next` says what to do", folder(&id));
     screen::print(&next)
 }
 
@@ -133,7 +133,7 @@ fn is_new(task: &str) -> Result<()> {
     let Some(said) = which::continued(task) else { return Ok(()) };
     let Some(id) = said.id else { return Err(refused(Exit::Usage, REFUSED)) };
     let what = format!(
-        "this continues session {id}: `ralph session feedback new --id {id}` takes the feedback, `ralph session run --id {id}` \
+        "this continues orchestration {id}: `ralph team feedback --id {id}` takes the feedback, `ralph team run --id {id}` \
          goes on"
     );
     Err(refused(Exit::Usage, what))
@@ -150,7 +150,7 @@ fn begin(place: &OrchestrationContext, task: &str, name: Option<&str>) -> Result
     }
     Err(refused(
         Exit::No,
-        format!("orchestration {id} exists; `ralph session next --id {id}` continues it"),
+        format!("orchestration {id} exists; `ralph next --id {id}` continues it"),
     ))
 }
 

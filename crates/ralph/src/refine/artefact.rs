@@ -86,7 +86,7 @@ impl Artefact {
             )),
             (true, None) => Err(refused(
                 Exit::No,
-                "no tasks to refine; `ralph plan` or `ralph ideate | ralph plan-sync` makes some, \
+                "no tasks to refine; `ralph plan` or `ralph plan --ideas | ralph plan-sync` makes some, \
                  and `--plan FILE` refines a plan",
             )),
         }

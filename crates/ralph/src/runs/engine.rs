@@ -14,6 +14,7 @@ use crate::runs::build::events::Answer;
 use crate::runs::client::{ClientRound, RoundResult};
 use anyhow::{Context, Result};
 use jiff::{SignedDuration, Timestamp};
+use ralph_core::guard::human_only::present_name;
 use ralph_core::modes::build;
 use ralph_core::state::{EndingKind, EndingTone, LoopState, PauseCause};
 use ralph_core::stop;
@@ -253,7 +254,7 @@ const LOOKED_AT: usize = 20;
 pub(crate) fn goes_on(command: &str, why: &str) -> String {
     match why.contains("; type `") {
         true => String::new(),
-        false => format!("; `ralph {command}` continues"),
+        false => format!("; `ralph {}` continues", present_name(command)),
     }
 }
 

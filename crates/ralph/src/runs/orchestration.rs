@@ -1,4 +1,4 @@
-//! `ralph session run`: asks the router, starts the calls that it returns, waits.
+//! `ralph team run`: asks the router, starts the calls that it returns, waits.
 //!
 //! Every step is decided anew from the files of the orchestration. The [`engine`] holds the
 //! clients.
@@ -355,14 +355,14 @@ impl<'a> LoopOwner<'a> for DriveState<'a> {
 
     fn paused_line(&mut self, _: &LoopState, why: &str) -> String {
         let id = &self.plan.id;
-        format!("session {id} is paused: {why}; `ralph session run --id {id}` continues")
+        format!("orchestration {id} is paused: {why}; `ralph team run --id {id}` continues")
     }
 
     fn over(&mut self) -> Result<Exit> {
         let id = &self.plan.id;
         let exit = engine::over(&self.plan.place.here, &self.plan.file)?;
         if exit != Exit::Done {
-            screen::say(&format!("In a terminal: `ralph session run --id {id}` continues"))?;
+            screen::say(&format!("In a terminal: `ralph team run --id {id}` continues"))?;
         }
         Ok(exit)
     }

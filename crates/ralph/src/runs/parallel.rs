@@ -1,4 +1,4 @@
-//! `ralph parallel run`: starts the workers that can start, merges finished work, waits, and takes up what
+//! `ralph run --parallel`: starts the workers that can start, merges finished work, waits, and takes up what
 //! a killed run left.
 //!
 //! Every step is decided anew from the state, which lists all workers. The [`engine`] holds their

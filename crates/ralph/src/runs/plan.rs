@@ -163,7 +163,7 @@ impl Planner<'_> {
                 let found = select_loop::to_plan(self.here, &LoopArgs::default())?;
                 let n_tasks = found.map_or(0, |found| found.state.task_graph.len());
                 let tasks = counted(n_tasks, "task", "tasks");
-                let next = "`ralph build` works through them";
+                let next = "`ralph run --planned` works through them";
                 Ok(format!("{tasks} planned in {used}; {next}"))
             }
             (failed, Some(why)) => {

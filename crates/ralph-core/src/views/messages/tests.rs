@@ -145,7 +145,8 @@ fn a_cancelled_loop_says_who_cancelled_unless_it_was_the_user() {
 #[test]
 fn each_ending_is_told_whole() {
     let status = "`ralph status --loop L` shows it.";
-    let build = "/ralph in Claude Code carries the plan out, or `ralph build` in a terminal.";
+    let build =
+        "/ralph in Claude Code carries the plan out, or `ralph run --planned` in a terminal.";
     let again = "/ralph \"…\" with a higher limit starts again.";
     let check = |state: LoopState, kind, expected: &str, next: &str| {
         let expected = match next {

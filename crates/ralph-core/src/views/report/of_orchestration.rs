@@ -87,8 +87,8 @@ fn outcome(step: &machine::MachineStep) -> ReportOutcome {
 
 fn next(step: &machine::MachineStep) -> String {
     let said = match &step.act {
-        Act::Complete => "`ralph session feedback new` begins another iteration".to_owned(),
-        Act::Invoke(_) => format!("`ralph session next`: {}", step.act),
+        Act::Complete => "`ralph team feedback` begins another iteration".to_owned(),
+        Act::Invoke(_) => format!("`ralph next`: {}", step.act),
         act => act.to_string(),
     };
     words::line(&said, LONG)
@@ -377,7 +377,7 @@ mod tests {
         let done = Gauge { label: "Tasks done", ..reached(1, 4) };
         assert_eq!(report.gauges, [Gauge::number("Iteration", "2".to_owned()), done]);
         assert_eq!(report.notes, ["Not heard yet: STEER: mind the hinge"]);
-        assert_eq!(report.next, format!("`ralph session next`: {}", step.act));
+        assert_eq!(report.next, format!("`ralph next`: {}", step.act));
         assert_eq!(report.made_at, Some(now()));
         let expected = [
             shown("task-1", TaskReadiness::Done, 1, "2 attempts"),
@@ -446,7 +446,7 @@ mod tests {
     fn an_orchestration_without_files_tells_how_it_stands() {
         let wait = || Act::Wait { until: None, why: "for a call".to_owned() };
         let over = "a reviewer found all of it done";
-        let again = "`ralph session feedback new` begins another iteration";
+        let again = "`ralph team feedback` begins another iteration";
         let open = || vec!["task-1 failed".to_owned(), "task-2 waits".to_owned()];
         let open_text = "task-1 failed; task-2 waits";
         let give = "give feedback with `ralph session feedback new`: task-1 failed; task-2 waits";

@@ -193,7 +193,7 @@ fn next(seen: &RefinementSeen<'_>) -> String {
                 "`ralph refine diff 1 --id {word}` shows what has changed since the first version"
             )
         }
-        (Status::Plateau, _) => "`ralph build` carries the tasks out".to_owned(),
+        (Status::Plateau, _) => "`ralph run --planned` carries the tasks out".to_owned(),
         (Status::Cancelled, _) => {
             format!("`ralph refine history --id {word}` shows its rounds")
         }

@@ -353,7 +353,7 @@ fn a_refinement_stands_where_its_session_says_and_whoever_is_at_it() {
         assert_eq!(report.made_at.is_none(), session.status.is_over());
     };
     use refine::Status::{Cancelled, Interrupted, MaxIterations, Plateau, Running};
-    check(Plateau, none(), "plateau", Tone::Good, "`ralph build`");
+    check(Plateau, none(), "plateau", Tone::Good, "`ralph run --planned`");
     check(Cancelled, none(), "cancelled", Tone::Quiet, "`ralph refine history --id api`");
     let more = "`ralph refine loop --id api --max-iterations 10`";
     check(MaxIterations, none(), "limit reached", Tone::Warn, more);

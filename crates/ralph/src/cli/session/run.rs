@@ -1,4 +1,4 @@
-//! `ralph session run`: an orchestration in a terminal, in which this program calls the agents.
+//! `ralph team run`: an orchestration in a terminal, in which this program calls the agents.
 //!
 //! Asks the router, starts a client as the agent for each call, and reads the result from the
 //! orchestration's folder. Remembers nothing that the orchestration's files do not hold.
@@ -82,7 +82,7 @@ pub(super) fn run(place: &OrchestrationContext, args: &Args) -> Result<Exit> {
     let seen = place.read(&id)?;
     let alone = place.sessions.drive(&id).map_err(bad_state)?;
     let _alone = alone.ok_or_else(|| {
-        refused(Exit::No, format!("another `ralph session run` drives session {id}"))
+        refused(Exit::No, format!("another `ralph team run` drives orchestration {id}"))
     })?;
     orchestration::take_up(place, &id)?;
     let found = begin(here, &id, args)?;
@@ -109,7 +109,7 @@ fn task(args: &Args) -> Result<Option<String>> {
         task => task.map(str::to_owned),
     };
     match task.as_deref().map(str::trim) {
-        Some("") => Err(refused(Exit::Usage, "say what to do: `ralph session run \"TASK\"`")),
+        Some("") => Err(refused(Exit::Usage, "say what to do: `ralph team run \"TASK\"`")),
         task => Ok(task.map(str::to_owned)),
     }
 }

@@ -93,16 +93,19 @@ pub(in crate::cli) fn next(one: &LoopView) -> String {
         }
         Phase::Ended => match messages::next_command(state) {
             // The user has just run `ralph status`.
-            command if command.is_empty() || command.starts_with("`ralph status") => match one
-                .checkpoint_number()
-            {
-                Some(_) => {
-                    format!("`ralph checkpoint show --loop {}` shows what was kept", state.loop_id)
+            command if command.is_empty() || command.starts_with("`ralph status") => {
+                match one.checkpoint_number() {
+                    Some(_) => {
+                        format!(
+                            "`ralph checkpoint --show --loop {}` shows what was kept",
+                            state.loop_id
+                        )
+                    }
+                    None => {
+                        format!("`ralph explain --loop {}` shows the last decision", state.loop_id)
+                    }
                 }
-                None => {
-                    format!("`ralph explain --loop {}` shows the last decision", state.loop_id)
-                }
-            },
+            }
             command => command,
         },
         _ if let Some(hint) = hint(state) => hint,

@@ -221,7 +221,7 @@ fn alone_in_tree(here: &Here) -> Result<lock::Lock> {
     let name = digest::of_bytes(top.as_os_str().as_encoded_bytes());
     lock::take(&folder.join(format!("tree-{name}")), Duration::ZERO).map_err(|_| {
         let message = format!(
-            "another `ralph run` or `ralph build` works in `{}`; `ralph watch` shows it, `ralph \
+            "another `ralph run` or `ralph run --planned` works in `{}`; `ralph watch` shows it, `ralph \
              pause` pauses it",
             top.display()
         );
@@ -238,16 +238,19 @@ pub(crate) fn all_is_merged(file: &LoopFile) -> Result<()> {
         return Ok(());
     }
     let message = format!(
-        "the work of {} is done and not merged; `ralph parallel run` merges it and continues",
+        "the work of {} is done and not merged; `ralph run --parallel` merges it and continues",
         screen::visible(&tasks.join(", "))
     );
     Err(refused(Exit::No, message))
 }
 
-/// Locks the loop, so that no other `ralph build` or `ralph parallel run` works on its tasks.
+/// Locks the loop, so that no other `ralph run --planned` or `ralph run --parallel` works on its tasks.
 pub(crate) fn alone(file: &LoopFile) -> Result<lock::Lock> {
     lock::take(&file.folder().join("build"), Duration::ZERO).map_err(|_| {
-        refused(Exit::No, "another `ralph build` or `ralph parallel run` works on this loop")
+        refused(
+            Exit::No,
+            "another `ralph run --planned` or `ralph run --parallel` works on this loop",
+        )
     })
 }
 

@@ -301,7 +301,7 @@ fn what_to_do_next_depends_on_how_it_ended_and_on_what_is_kept() {
     let diff = "`ralph refine diff 1 --id api` shows what has changed since the first version";
     check(4, Plateau, 1, fresh, 1);
     check(5, Plateau, 1, diff, 0);
-    check(5, Plateau, 0, "`ralph build` carries the tasks out", 0);
+    check(5, Plateau, 0, "`ralph run --planned` carries the tasks out", 0);
     check(4, Cancelled, 1, diff, 0);
     check(4, Cancelled, 0, "`ralph refine history --id api` shows its rounds", 0);
     check(
