@@ -145,10 +145,8 @@ impl Redactor {
             }
             done = done.max(secret.end);
         }
-        if done < limit {
-            out.extend_from_slice(&self.held[done..limit]);
-            done = limit;
-        }
+        out.extend_from_slice(self.held.get(done..limit).unwrap_or_default());
+        done = done.max(limit);
         if let Some(last) = limit.checked_sub(1) {
             self.before = self.held[last];
         }
@@ -348,7 +346,9 @@ mod names_tests {
 
     #[test]
     fn a_value_is_redacted_if_it_is_long_enough_to_be_told_from_other_text() {
-        const TABLE: [(&str, &str, bool); 11] = [
+        const TABLE: [(&str, &str, bool); 13] = [
+            ("DB_PASSWORD", "/abcdefg", true),
+            ("DB_PASSWORD", "ab/cd/ef", true),
             ("GITHUB_TOKEN", "ghp_12", true),
             ("GITHUB_TOKEN", "12345", false),
             ("GITHUB_TOKEN", "", false),
@@ -527,5 +527,44 @@ mod redact_tests {
             let differs = out.iter().zip(text.as_bytes()).position(|(one, other)| one != other);
             assert_eq!((differs, out.len()), (None, text.len()), "pieces of {size}");
         }
+    }
+
+    #[test]
+    fn a_key_without_an_end_reaches_as_far_as_it_can_be_one() {
+        let begin = ["-----BEGIN PRIVATE", " KEY-----"].concat();
+        check(&format!("{begin}\nab+/=!cd"), "[redacted]!cd");
+        check(&format!("{begin}\n\"'\\,:|>#*-ab(c"), "[redacted](c");
+        let end = "-----END ";
+        let far = "x".repeat(56);
+        check(&format!("{begin}\nab\n{end}KEY-----\n"), "[redacted]\n");
+        check(&format!("{begin}\nab\n{end}{far}-----"), &format!("[redacted]{far}-----"));
+        let putty = ["Private-", "Lines: 1\nAAAA\nPrivate-", "MAC: 00ff\n"].concat();
+        check(&putty, "[redacted]00ff\n");
+        check("-----BEGIN CERTIFICATE-----\nab\n", "-----BEGIN CERTIFICATE-----\nab\n");
+    }
+
+    #[test]
+    fn a_token_within_a_word_is_none() {
+        let token = ["gh", "p_0a1b2c3d4e5f6g7h8i9j"].concat();
+        for before in ["a", "7", "_"] {
+            let text = format!("{before}{token}");
+            check(&text, &text);
+        }
+        for before in ["", " ", "=", "-", "\n"] {
+            check(&format!("{before}{token}"), &format!("{before}[redacted]"));
+        }
+    }
+
+    #[test]
+    fn a_long_stream_is_released_line_by_line() {
+        let line = "an ordinary line of text\n";
+        let mut redactor = Redactor::new([]);
+        let mut out = Vec::new();
+        let text = line.repeat((BLOCK + AHEAD) / line.len() + 1);
+        redactor.feed(&text.as_bytes()[..BLOCK + AHEAD - 1], &mut out);
+        assert!(out.is_empty(), "the block is not full");
+        redactor.feed(b"x", &mut out);
+        assert_eq!(out.len(), BLOCK / line.len() * line.len());
+        assert!(out.ends_with(b"text\n"));
     }
 }

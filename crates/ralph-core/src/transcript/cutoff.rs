@@ -678,4 +678,124 @@ mod scheduled_tests {
         assert!(!was("ralph pause", "2026-01-01T00:00:00Z"));
         assert!(!was("ralph cancel", "2026-01-01T00:00:06Z"));
     }
+
+    #[test]
+    fn a_refusal_names_the_first_line_of_the_prompt() {
+        let check = |prompt: &str, shown: &str| {
+            let text = format!(
+                "`{shown}` is a prompt that the model has scheduled, so Ralph does not take it for \
+                 yours. If you typed it, give the command in another terminal: `ralph cancel`, \
+                 `ralph pause` or `ralph resume`"
+            );
+            assert_eq!(scheduled_refusal(prompt), text);
+        };
+        check("\n /ralph-cancel\nnow", "/ralph-cancel");
+        check(&"x".repeat(61), &"x".repeat(60));
+        check("", "");
+    }
+
+    #[test]
+    fn a_prompt_was_given_by_the_user_unless_a_record_names_a_mod() {
+        let row = |id: &str, origin: &str| {
+            format!(r#"{{"type":"user","promptId":"{id}","message":{{}}{origin}}}"#)
+        };
+        let by_mod = r#","origin":{"kind":"plugin","name":"owl"}"#;
+        let by_user = r#","origin":{"kind":"user","name":"me"}"#;
+        let check = |rows: &[String], expected: Option<Giver>| {
+            assert_eq!(giver(rows.join("\n").as_bytes(), "p-1"), expected, "{rows:?}");
+        };
+        let owl = || Some(Giver::Mod("owl".to_owned()));
+        check(&[], None);
+        check(&[row("p-2", "")], None);
+        check(&[row("p-2", by_mod), row("p-1", "")], Some(Giver::User));
+        check(&[row("p-1", by_user)], Some(Giver::User));
+        check(&[row("p-1", by_mod)], owl());
+        check(&[row("p-1", ""), row("p-1", by_mod)], owl());
+        let other_kind = row("p-1", by_mod).replace("\"user\"", "\"system\"");
+        check(&[other_kind], None);
+    }
+
+    #[test]
+    fn a_row_is_an_interruption_only_if_it_has_all_that_the_client_writes() {
+        let row = |change: Value| {
+            let mut row = serde_json::json!({"type": "user", "uuid": "u", "parentUuid": "p",
+                "sessionId": "s", "timestamp": "2026-01-01T00:00:05Z",
+                "message": {"role": "user", "content": [
+                    {"type": "text", "text": "[Request interrupted by user]"}]}});
+            row.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+            TranscriptRow::parse(row.to_string().as_bytes()).unwrap()
+        };
+        let says = |role: &str, texts: &[&str]| {
+            let blocks = texts.iter().map(|text| serde_json::json!({"type": "text", "text": text}));
+            let content: Vec<Value> = blocks.collect();
+            serde_json::json!({"message": {"role": role, "content": content}})
+        };
+        let cut = "[Request interrupted by user]";
+        assert!(is_interruption(&row(serde_json::json!({}))));
+        let of_tool = says("user", &["[Request interrupted by user for tool use]"]);
+        assert!(is_interruption(&row(of_tool)));
+        for change in [
+            serde_json::json!({"uuid": ""}),
+            serde_json::json!({"parentUuid": null}),
+            serde_json::json!({"sessionId": ""}),
+            serde_json::json!({"isSidechain": true}),
+            says("assistant", &[cut]),
+            says("user", &[cut, cut]),
+            says("user", &[]),
+            says("user", &["[Request interrupted by user] they say"]),
+            serde_json::json!({"message": {"role": "user", "content": [
+                {"type": "text", "text": cut}, {"type": "image"}]}}),
+        ] {
+            assert!(!is_interruption(&row(change.clone())), "{change}");
+        }
+        let system = |second: u32, text: &str| {
+            row(serde_json::json!({"type": "system", "content": text,
+                "timestamp": format!("2026-01-01T00:00:{second:02}Z")}))
+        };
+        let api = |second: u32, error: &str| {
+            row(serde_json::json!({"type": "assistant", "isApiErrorMessage": true, "error": error,
+                "timestamp": format!("2026-01-01T00:00:{second:02}Z")}))
+        };
+        let check = |rows: Vec<TranscriptRow>, expected: Option<PauseCause>| {
+            let at = |second| Some(format!("2026-01-01T00:00:{second}Z").parse().unwrap());
+            assert_eq!(cut_by(rows.into_iter(), at("03"), at("09").unwrap()), expected);
+        };
+        let blocked = "A hook blocked the turn from ending too often";
+        let interrupted = || row(serde_json::json!({}));
+        let capped = Some(PauseCause::HostCapped);
+        check(vec![interrupted()], Some(PauseCause::Interrupted));
+        check(vec![system(3, blocked), interrupted()], capped.clone());
+        check(vec![interrupted(), system(9, blocked)], capped);
+        check(vec![interrupted(), system(6, "other")], Some(PauseCause::Interrupted));
+        check(vec![system(2, blocked)], None);
+        check(vec![system(10, blocked)], None);
+        check(vec![interrupted(), api(6, "rate_limit")], Some(PauseCause::RateLimited));
+        check(vec![api(4, "rate_limit"), interrupted()], Some(PauseCause::Interrupted));
+        check(vec![api(4, "billing_error")], Some(PauseCause::RateLimited));
+        check(vec![api(4, "unknown")], Some(PauseCause::Crashed));
+        let full =
+            serde_json::json!({"type": "attachment", "attachment": {"type": "max_turns_reached"}});
+        check(vec![row(full)], Some(PauseCause::HostBudget));
+        let other = serde_json::json!({"type": "attachment", "attachment": {"type": "file"}});
+        check(vec![row(other)], None);
+    }
+
+    #[test]
+    fn what_leaves_an_empty_queue_takes_nothing() {
+        let operation = |operation: &str, content: &str| {
+            let row = serde_json::json!({"type": "queue-operation", "operation": operation,
+                "content": content});
+            TranscriptRow::parse(row.to_string().as_bytes()).unwrap()
+        };
+        let left = |operations: &[(&str, &str)]| {
+            let rows = operations.iter().map(|(name, content)| operation(name, content));
+            let queue = replay(rows);
+            (queue.waiting.len(), queue.removed.len())
+        };
+        let add = ("enqueue", "a");
+        assert_eq!(left(&[("dequeue", ""), ("remove", ""), ("remove", "a"), add]), (1, 0));
+        assert_eq!(left(&[add, ("dequeue", ""), ("dequeue", "")]), (0, 0));
+        assert_eq!(left(&[add, add, ("remove", "x")]), (1, 1));
+        assert_eq!(left(&[add, add, ("popAll", "")]), (0, 0));
+    }
 }

@@ -738,4 +738,40 @@ mod lines_tests {
         let whole = [&long[..], b"x\nafter\n"].concat();
         assert_eq!(cut(&[&whole]), (vec!["after".to_owned()], 1));
     }
+
+    #[test]
+    fn a_turn_that_ended_has_the_reason_that_the_client_gives() {
+        let second = |at| Timestamp::from_second(at).unwrap();
+        let refused = |is_final| Reason::Refused { is_final };
+        for (row, result, expected) in [
+            ("{}", "all done", Reason::Own),
+            ("{}", "usage limit reached|60", Reason::UsedUp(Some(second(60)))),
+            ("{}", "Claude AI usage limit reached|60 s", Reason::UsedUp(Some(second(60)))),
+            ("{}", "usage limit reached|soon", Reason::UsedUp(None)),
+            (
+                r#"{"api_error":"usage_limit_reached","api_error_status":429}"#,
+                "",
+                Reason::UsedUp(None),
+            ),
+            (
+                r#"{"api_error_type":"billing_error","api_error_status":400}"#,
+                "",
+                Reason::UsedUp(None),
+            ),
+            (r#"{"api_error_status":429}"#, "", Reason::RateLimited),
+            (r#"{"api_error_status":400}"#, "", refused(false)),
+            (r#"{"api_error_status":401}"#, "", refused(true)),
+            (r#"{"api_error_status":403}"#, "", refused(true)),
+            (r#"{"api_error_status":404}"#, "", refused(true)),
+            (r#"{"api_error_status":499}"#, "", refused(false)),
+            (r#"{"api_error_status":500}"#, "", Reason::Overloaded),
+            (r#"{"api_error_status":529}"#, "", Reason::Overloaded),
+            (r#"{"api_error_type":"overloaded_error"}"#, "", Reason::Overloaded),
+            (r#"{"terminal_reason":"api_error"}"#, "", Reason::Overloaded),
+            (r#"{"terminal_reason":"api_error","api_error_status":200}"#, "", Reason::Own),
+        ] {
+            let parsed = TranscriptRow::parse(row.as_bytes()).unwrap();
+            assert_eq!(reason(&parsed, result), expected, "{row} {result}");
+        }
+    }
 }

@@ -191,4 +191,10 @@ mod tests {
             "(allow file-write* (subpath \"/private/tmp/wall\"))"
         );
     }
+
+    #[test]
+    fn a_path_is_as_deep_as_it_has_parts() {
+        assert_eq!(["", "/", "/a", "/a/b/", "a//b/c"].map(depth), [0, 0, 1, 2, 3]);
+        assert_eq!(["/a/b", "/a", "a"].map(parent), [Some("/a"), None, None]);
+    }
 }

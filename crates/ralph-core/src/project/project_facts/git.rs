@@ -555,3 +555,22 @@ mod status_tests {
         check("1 éM N... 100644 100644 100644 a b x", "changed x");
     }
 }
+
+#[cfg(test)]
+mod sparse_tests {
+    use super::*;
+
+    #[test]
+    fn a_checkout_is_sparse_only_if_the_configuration_says_so() {
+        for (config, expected) in [
+            ("[core]\n\tsparseCheckout = true\n", true),
+            ("SPARSECHECKOUT=TRUE", true),
+            ("sparseCheckout = false", false),
+            ("bare = true", false),
+            ("sparseCheckout", false),
+            ("", false),
+        ] {
+            assert_eq!(is_sparse(config), expected, "{config}");
+        }
+    }
+}

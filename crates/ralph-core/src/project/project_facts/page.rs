@@ -270,4 +270,28 @@ mod show_tests {
         check(&format!("https://{token}{}@example.com", "x".repeat(600)), "\"https://[redacted]\"");
         assert_eq!(short(&format!("get https://{token}@example.com"), 20), "get https://[redact…");
     }
+
+    #[test]
+    fn as_many_lines_as_fit_are_shown_and_the_others_counted() {
+        let lines = ["a", "b", "c"].map(str::to_owned).to_vec();
+        let fact = Fact { heading: "H".to_owned(), lines };
+        for (room, expected) in [
+            (1, None),
+            (2, Some("H\n")),
+            (16, Some("H\n")),
+            (17, Some("H\n  … and 3 more\n")),
+            (20, Some("H\n  … and 3 more\n")),
+            (21, Some("H\n  a\n  … and 2 more\n")),
+            (24, Some("H\n  a\n  … and 2 more\n")),
+            (25, Some("H\n  a\n  b\n  c\n")),
+        ] {
+            assert_eq!(fitting(&fact, room).as_deref(), expected, "{room}");
+        }
+    }
+
+    #[test]
+    fn texts_are_taken_while_their_length_fits() {
+        let taken = |most| within(["abc", "äöü", "x"].map(str::to_owned).into_iter(), most).len();
+        assert_eq!([4, 5, 9, 10, 12, 13].map(taken), [0, 1, 1, 2, 2, 3]);
+    }
 }

@@ -88,4 +88,19 @@ mod tests {
             [33, 100, 100, 100]
         );
     }
+
+    #[test]
+    fn a_text_as_long_as_the_bound_stays_whole() {
+        assert_eq!([line("abcd", 4), line("abcde", 4)], ["abcd", "abc…"]);
+        assert_eq!([line("ab d", 4), line("ab de", 4)], ["ab d", "ab …"]);
+        assert_eq!([block("abcd", 4), block("abcde", 4)], ["abcd", "abc…"]);
+        assert_eq!(block("ab\nd\n\n", 4), "ab\nd");
+        assert_eq!(spaced("not_run"), "not run");
+        assert_eq!(
+            [0, 999, 1_000, 59_999, 60_000].map(lasted),
+            ["0 ms", "999 ms", "1 s", "59 s", "1 min"]
+        );
+        let at = |second| Timestamp::from_second(second).unwrap();
+        assert_eq!((between(at(1), at(3)), between(at(3), at(1))), (2_000, 0));
+    }
 }

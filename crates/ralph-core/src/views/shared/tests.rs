@@ -64,6 +64,11 @@ fn the_branch_is_said_to_be_proven_only_if_it_is() {
     assert!(text.contains("next: `ralph share --clean --loop L` deletes"), "{text}");
     assert_eq!(document["branch"]["standing"], "proven");
     let other = fixture::id(7);
+    assert_eq!(document["state"], "ended");
+    let tree = remote.view().ledger.tree.map(|tree| tree.to_string()).unwrap();
+    assert_eq!(document["branch"]["tree"], tree.as_str());
+    assert_eq!(document["branch"]["commit"], remote.view().ledger.branch.to_string());
+    assert!(text.contains("reason: all criteria hold\n") && !text.contains("machines: "), "{text}");
     for (standing, says) in [
         (BranchStanding::Ahead, "has commits that no machine has merged"),
         (BranchStanding::Behind, "does not have the last merge yet"),
@@ -162,7 +167,46 @@ fn a_paused_loop_lists_what_may_change_line_by_line() {
          machines: laptop-1a2b with 1 task; ci-3f2a merges\nmessages: 2, the last: mind it\n\
          plan: trusted on this clone, digest d1\nnext: `ralph resume --shared L` continues it"
     );
-    assert_eq!(document["state"], "paused");
+    let task = |id: &str, standing: &str, machine: Option<&str>, returned: Option<&str>| {
+        json!({
+            "id": id, "name": format!("do {id}"), "standing": standing, "machine": machine,
+            "returns": usize::from(returned.is_some()), "returned": returned,
+        })
+    };
+    assert_eq!(
+        document,
+        json!({
+            "schema_version": 1,
+            "loop_id": "L",
+            "remote": "origin",
+            "state": "paused",
+            "pause": "lunch\nnow",
+            "ending": null,
+            "prompt": "",
+            "digest": "d1",
+            "trusted": true,
+            "tasks": [
+                task("T-1", "claimed", Some("laptop-1a2b"), None),
+                task("T-2", "finished", Some("ci-3f2a"), None),
+                task("T-3", "waiting", None, None),
+                task("T-4", "ready", None, None),
+                task("T-5", "ready", None, Some("AC-1 is red\nafter it")),
+            ],
+            "unread": [],
+            "machines": [
+                {"name": "ci-3f2a", "claims": 0, "integrates": true},
+                {"name": "laptop-1a2b", "claims": 1, "integrates": false},
+            ],
+            "criteria": [],
+            "branch": {
+                "name": space().branch(), "standing": "empty", "commit": null, "tree": null,
+            },
+            "messages": [
+                {"kind": "INFO", "text": "hello"},
+                {"kind": "STEER", "text": "mind\nit"},
+            ],
+        })
+    );
     let (space, view) = (space(), remote.view());
     let (space, view) = (&space, &view);
     let (branch, digest) = (BranchStanding::Behind, "d1".to_owned());

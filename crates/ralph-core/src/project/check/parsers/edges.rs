@@ -282,3 +282,17 @@ fn why_a_tool_did_not_run_is_one_line() {
         &["did not run: TS5058: no project"],
     );
 }
+
+#[test]
+fn both_streams_are_read_one_after_the_other_each_from_a_line_of_its_own() {
+    for (stdout, stderr, expected) in [
+        ("", "", ""),
+        ("", "b", "b"),
+        ("a", "b", "a\nb"),
+        ("a\n", "b", "a\nb"),
+        ("\u{1b}[1ma\u{1b}[0m", "", "a\n"),
+    ] {
+        let printed = super::Printed { check: "x", file: "/a", stdout, stderr, code: Some(1) };
+        assert_eq!(printed.text(), expected, "{stdout:?} {stderr:?}");
+    }
+}

@@ -524,3 +524,58 @@ fn sections(text: &str) -> BTreeMap<&str, FailureSection<'_>> {
     }
     sections
 }
+
+#[cfg(test)]
+mod lines_tests {
+    use super::*;
+
+    #[test]
+    fn a_message_grows_until_it_is_longer_than_any_is_shown() {
+        let grown = |length: usize| {
+            let mut text = "x".repeat(length);
+            add_line(&mut text, "> ", "more  ");
+            text[length..].to_owned()
+        };
+        assert_eq!(grown(0), "\n> more");
+        assert_eq!(grown(LONGEST * 4 - 1), "\n> more");
+        assert_eq!(grown(LONGEST * 4), "");
+    }
+
+    #[test]
+    fn a_rule_has_three_signs_and_a_letter() {
+        for (message, expected) in [
+            ("[E501]: too long", ("E501", "too long")),
+            ("[E5]: too long", ("", "[E5]: too long")),
+            ("[501]: too long", ("", "[501]: too long")),
+        ] {
+            assert_eq!(rule(message), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn what_stands_below_a_heading_is_of_its_section() {
+        let text = "E   before\n____ a ____\nE   one\ntest_a.py:7: AssertionError\nother\n\
+                    ==== end\nE   two\n__init__.py is odd\nE   three\n____ b\nE   four\n";
+        let found = sections(text);
+        assert_eq!(found.keys().copied().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(
+            (&found["a"].errors, &found["a"].places),
+            (&vec!["one"], &vec![("test_a.py", 7)])
+        );
+        let long = format!("__ a __\n{}", "E   x\n".repeat(11));
+        assert_eq!(sections(&long)["a"].errors.len(), 10);
+    }
+
+    #[test]
+    fn a_message_that_is_longer_than_a_head_is_kept_whole() {
+        let (check, file, stdout, stderr, code) = ("t", "/p/a.ts", "", "", Some(1));
+        let printed = Printed { check, file, stdout, stderr, code };
+        for length in [1, LONGEST_HEAD, 2 * LONGEST_HEAD] {
+            let line = format!("a.ts:3:5: error: {}", "x".repeat(length));
+            let found = plain_line(&line, &places(file), &printed);
+            let PlainLine::Finding(found, is_labelled) = found else { panic!("{line}") };
+            assert_eq!((found.line, found.column, is_labelled), (Some(3), Some(5), true));
+            assert_eq!(found.message.len(), length);
+        }
+    }
+}
