@@ -597,4 +597,11 @@ mod tests {
         let settings = serde_json::json!({"receipt_ignore": ["*.log"]});
         assert_eq!(of(settings, &["out/report.xml"]), ["*.log", "/out/report.xml"]);
     }
+
+    #[test]
+    fn a_plan_is_made_without_a_network_unless_the_user_opens_it() {
+        let network = |wall| Settings { wall, ..Settings::default() }.wall().network;
+        assert_eq!(network(None), None);
+        assert_eq!(network(Some(serde_json::json!({"network": true}))), Some(true));
+    }
 }

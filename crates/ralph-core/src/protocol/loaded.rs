@@ -479,4 +479,18 @@ mod watched_tests {
             assert_eq!(said(kind, false), "`/f` was removed");
         }
     }
+
+    #[test]
+    fn a_mod_can_overrule_a_hook_at_few_events() {
+        for (event, expected) in [
+            ("classic.PreToolUse", true),
+            ("tool.check", true),
+            ("prompt.submit", true),
+            ("tool.checked", false),
+            ("prompt", false),
+            ("session.classic.", false),
+        ] {
+            assert_eq!(overrules(event), expected, "{event}");
+        }
+    }
 }

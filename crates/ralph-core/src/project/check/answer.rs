@@ -324,4 +324,18 @@ mod tests {
         };
         assert_eq!(in_full(&bare), "warning (tsc): odd");
     }
+
+    #[test]
+    fn the_last_finding_may_fill_the_room_exactly() {
+        let all = |last: usize| {
+            let line = |n: u32| finding("src/a.ts", n, true, &"x".repeat(455));
+            let mut all: Vec<Finding> = (10..29).map(line).collect();
+            all.push(finding("src/a.ts", 29, true, &"x".repeat(last)));
+            text(&report(all)).unwrap()
+        };
+        let room = LONGEST - 200;
+        let last = room - units(&all(0));
+        assert_eq!((units(&all(last)), all(last).contains(" more, ")), (room, false));
+        assert!(all(last + 1).ends_with("… and 1 more, all of them in /kept/all.txt"));
+    }
 }

@@ -371,3 +371,15 @@ mod shape_tests {
         assert_eq!(Vec::from_iter(members(&both)), [("a", &json!(2)), ("b", &json!(1))]);
     }
 }
+
+#[test]
+fn a_folder_is_counted_by_kinds_and_says_if_there_is_more() {
+    use super::{Folder, counted, cut};
+    for (folders, files, expected) in
+        [(0, 0, ""), (1, 0, "1 folder"), (0, 1, "1 file"), (2, 3, "2 folders, 3 files")]
+    {
+        assert_eq!(counted(folders, files), expected);
+    }
+    let of = |is_cut| cut(&Folder { is_cut, ..Folder::default() });
+    assert_eq!([of(true), of(false)], [" and more", ""]);
+}
