@@ -279,4 +279,86 @@ mod tests {
         let problems = "\n  Problems:\n  tsc failed";
         assert_eq!(announcement(&state), format!("{bounds}{not_proven}{problems}"));
     }
+
+    #[test]
+    fn a_loop_elsewhere_is_named_with_the_way_to_continue_it() {
+        let mut state =
+            LoopState { loop_id: "L".to_owned(), session_id: "s".to_owned(), ..state("running") };
+        let here = "`claude --resume s` continues it there; `ralph adopt --loop L`, then /ralph, continues \
+                    it here";
+        assert_eq!(
+            elsewhere(&state),
+            format!("loop L is running in another session, at 0/25: if that is gone, {here}")
+        );
+        state.pause(PauseCause::Person, "", Timestamp::UNIX_EPOCH);
+        assert_eq!(
+            elsewhere(&state),
+            format!("loop L is paused (person) in another session, at 0/25: {here}")
+        );
+        state.rounds = 1;
+        assert_eq!(
+            elsewhere(&state),
+            "loop L is paused (person) in another session, at 0/25: `ralph run` continues it"
+        );
+    }
+
+    #[test]
+    fn nothing_starts_beside_a_live_loop_and_the_reason_is_told() {
+        let refused = |task: Option<&str>, bound: &str, project: Option<&LoopState>| {
+            let request = LoopRequest { task: task.map(str::to_owned), ..LoopRequest::default() };
+            let bound = state(bound);
+            let seen = StartInputs { bound: Some(&bound), project, prompt_id: "q" };
+            match decide(&request, seen) {
+                StartDecision::Refuse(why) => why,
+                other => format!("{other:?}"),
+            }
+        };
+        for (bound, word) in [("running", "running"), ("paused", "paused")] {
+            assert_eq!(
+                refused(Some("x"), bound, None),
+                format!(
+                    "a loop is {word} in this session at 0/25: type /ralph to continue it, or \
+                     /ralph-cancel to end it before you start another"
+                )
+            );
+        }
+        assert_eq!(
+            refused(None, "ended", None),
+            "nothing is planned here: type /ralph \"what to do\", or plan first with /ralph-plan"
+        );
+        assert!(!answered(&state("answered"), "") && !answered(&state("answered"), "q"));
+        assert!(answered(&state("answered"), "p") && !answered(&state("running"), "p"));
+    }
+
+    #[test]
+    fn an_announcement_names_every_limit_and_every_criterion() {
+        let mut state =
+            LoopState { loop_id: "L".to_owned(), max_iterations: 1, ..LoopState::default() };
+        (state.limits.max_minutes, state.limits.max_tokens) = (1, Some(1));
+        let head = "loop L started: continues at most 1 time, 1 minute, 1 token. Esc pauses it, \
+                    /ralph-cancel ends it.";
+        assert_eq!(
+            announcement(&state),
+            format!(
+                "{head} Nothing can be proven: no test or type-check command was found in the project and \
+                 none was given with --ac. It can only end complete_unverified."
+            )
+        );
+        state.limits.max_tokens = Some(2);
+        state.acceptance_criteria = vec![Criterion {
+            id: "AC-1".to_owned(),
+            verification_command: "make".to_owned(),
+            ..Criterion::default()
+        }];
+        state.tests_may_change = vec!["a/**".to_owned(), "b".to_owned()];
+        state.baseline_pending = true;
+        assert_eq!(
+            announcement(&state),
+            format!(
+                "{} Done means:\n  AC-1: make\n  Tests may change: a/**, b\n  They are run once before \
+                 anything may change (--baseline).",
+                head.replace("1 token", "2 tokens")
+            )
+        );
+    }
 }

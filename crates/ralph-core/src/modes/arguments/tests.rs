@@ -311,3 +311,105 @@ fn no_text_makes_the_parser_panic_or_lose_a_word() {
         }
     }
 }
+
+#[test]
+fn each_refusal_of_typed_arguments_is_this_sentence() {
+    let or_quotes = "If it belongs to the task, put the task in quotes or `--` before it";
+    for (typed, expected) in [
+        ("--max-iteration 3", format!("unknown flag `--max-iteration`; type `--max-iterations`. {or_quotes}")),
+        (
+            "--quux",
+            format!(
+                "unknown flag `--quux`; the flags are --max-iterations, --max-minutes, --max-tokens, \
+                 --stall-limit, --workers, --completion, --ac, --tests-may-change, --session, --baseline. \
+                 {or_quotes}"
+            ),
+        ),
+        ("-ac x=y", "`-ac` is not a flag; write `--ac`, with two hyphens".to_owned()),
+        ("\u{2014}baseline", "`\u{2014}baseline` is not a flag; write `--baseline`, with two hyphens".to_owned()),
+        ("--baseline=yes", "`--baseline` takes no value; write `--baseline` without `=yes`".to_owned()),
+        ("--baseline --baseline", "`--baseline` was given twice; give it once".to_owned()),
+        ("--session a --session b", "`--session` was given twice; give it once".to_owned()),
+        ("--completion maybe", "`--completion` is `verified` or `token`, not `maybe`".to_owned()),
+        (
+            "--ac x",
+            "`--ac` needs a description, `=` and a command, not `x`: write `--ac 'all tests pass=npm test'`"
+                .to_owned(),
+        ),
+        (
+            "--ac 'a=review: '",
+            "`--ac 'a=review: '` asks nothing: write the question after `review:`, such as `--ac 'the guide is \
+             clear=review: does docs/guide.md explain each step?'`"
+                .to_owned(),
+        ),
+        (
+            "--ac a=true",
+            "`--ac 'a=true'` proves nothing: it succeeds whatever the work is; name a command that fails until \
+             the work is done"
+                .to_owned(),
+        ),
+        (
+            "''",
+            "the task is empty; say what to do, or give no task at all to go on with what was planned".to_owned(),
+        ),
+    ] {
+        assert_eq!(parse(typed).map_err(|why| why.to_string()), Err(expected), "{typed}");
+    }
+    for (flag, example) in [
+        ("--max-iterations", "25"),
+        ("--max-minutes", "480"),
+        ("--max-tokens", "2000000"),
+        ("--stall-limit", "3"),
+        ("--workers", "4"),
+        ("--completion", "verified"),
+        ("--ac", "'all tests pass=npm test'"),
+        ("--tests-may-change", "'tests/api/**'"),
+        ("--session", "SESSION_ID"),
+    ] {
+        let expected = format!("`{flag}` needs a value: write `{flag} {example}`");
+        for typed in [
+            flag.to_owned(),
+            format!("{flag}="),
+            format!("{flag} --baseline"),
+            format!("{flag} ' '"),
+        ] {
+            assert_eq!(
+                parse(&typed).map_err(|why| why.to_string()),
+                Err(expected.clone()),
+                "{typed}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_options_that_were_given_are_copied_and_no_others() {
+    let mut state = LoopState::default();
+    Options::default().fill(&mut state);
+    assert_eq!(state, LoopState::default());
+    let given = Options {
+        max_iterations: Some(1),
+        max_minutes: Some(2),
+        max_tokens: Some(3),
+        max_cost: Some(4.5),
+        stall_limit: Some(5),
+        max_workers: Some(6),
+        completion: Some(Completion::Token),
+        criteria: vec![Criterion { id: "AC-1".to_owned(), ..Criterion::default() }],
+        tests_may_change: vec!["a".to_owned()],
+        session: Some("s".to_owned()),
+        baseline: true,
+    };
+    given.fill(&mut state);
+    let mut expected = LoopState {
+        max_iterations: 1,
+        stall_limit: 5,
+        completion: Completion::Token,
+        acceptance_criteria: given.criteria.clone(),
+        tests_may_change: given.tests_may_change.clone(),
+        ..LoopState::default()
+    };
+    (expected.limits.max_minutes, expected.limits.max_tokens) = (2, Some(3));
+    (expected.limits.max_cost, expected.limits.max_workers) = (Some(4.5), 6);
+    assert_eq!(state, expected);
+}

@@ -376,4 +376,56 @@ mod tests {
         // The form itself is not an answer, if the agent sends it back.
         assert_eq!(read(&text).flaws().len(), 2);
     }
+
+    #[test]
+    fn each_flaw_is_one_sentence_of_the_question() {
+        let flaws = |message: &str| {
+            let said = read(message);
+            said.flaws().iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let no_changes = "The line `CHANGES:` is missing or empty; `CHANGES: 0` is valid.";
+        let no_summary = "The line `SUMMARY:` is missing or empty.";
+        for (message, expected) in [
+            ("x", vec![no_changes, no_summary]),
+            (
+                "CHANGES: {number}\nSUMMARY: {one-line summary of changes}",
+                vec!["`CHANGES:` must be one whole number, not `number`.", no_summary],
+            ),
+            (
+                "CHANGES: 1\nCHANGES: 2\nCHANGES: 3\nSUMMARY: a",
+                vec!["`CHANGES:` appears twice, as 2 and as 3."],
+            ),
+            ("CHANGES: 3\nCHANGES: {number}\nCHANGES: 3\nSUMMARY: a", vec![]),
+            ("CHANGES: 3\nSUMMARY: {a", vec![]),
+        ] {
+            assert_eq!(flaws(message), expected, "{message}");
+        }
+        assert_eq!(
+            ask_again(&[&ContractFlaw::NoChanges, &ContractFlaw::NoSummary]),
+            format!(
+                "The end of this round cannot be read. {no_changes} {no_summary} Change nothing more. Answer \
+                 with these two lines for your work in this round, and write nothing after them:\n\n\
+                 CHANGES: {{number}}\nSUMMARY: {{one-line summary of changes}}"
+            )
+        );
+        for (prompt, expected) in [
+            ("x", vec!["CHANGES: {number}", "SUMMARY: {one-line summary of changes}"]),
+            ("CHANGES: n", vec!["SUMMARY: {one-line summary of changes}"]),
+            ("CHANGES:\nSUMMARY: s", vec!["CHANGES: {number}"]),
+            ("changes: n\n**SUMMARY:** s", vec!["CHANGES: {number}"]),
+        ] {
+            assert_eq!(lacking(prompt), expected, "{prompt}");
+        }
+    }
+
+    #[test]
+    fn the_proposals_of_a_round_are_its_list_items_outside_code() {
+        let message = "Done:\n1. split it\n12) name it\n- a\u{202e}b \n* \n+ c\n-d\n2.e\n3 f\n```\n- code\n```\n\
+                       - CHANGES: 3\n- summary: x\n  - deep\n";
+        assert_eq!(proposals(message), ["split it", "name it", "ab", "c", "deep"]);
+        let many = "- x\n".repeat(21);
+        assert_eq!(proposals(&many).len(), 20);
+        let long = proposals(&format!("- {}", "x".repeat(201)));
+        assert_eq!(long[0].chars().count(), 200);
+    }
 }
