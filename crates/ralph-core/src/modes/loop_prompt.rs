@@ -477,6 +477,9 @@ fn one_line(text: &str, limit: usize) -> String {
 }
 
 #[cfg(test)]
+mod whole_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::modes::mode::ModeRules;
