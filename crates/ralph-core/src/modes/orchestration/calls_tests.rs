@@ -235,7 +235,8 @@ fn agents_hear_in_two_states_and_not_while_the_orchestration_is_held() {
 
 #[test]
 fn the_first_stop_or_a_last_pause_holds() {
-    let rows: [(&[UnheardSignal], Option<(Hold, &str, &[&str])>, &[&str]); 6] = [
+    type Row<'a> = (&'a [UnheardSignal], Option<(Hold, &'a str, &'a [&'a str])>, &'a [&'a str]);
+    let rows: [Row<'_>; 6] = [
         (&[], None, &[]),
         (&[signal("1", "STEER: a")], None, &[]),
         (
