@@ -183,3 +183,56 @@ fn the_prompt_for_findings_is_this_one() {
     let many = of(&state(), &files(202), "");
     assert!(many.contains("- f199\n- and 2 more\nYou can read"), "{many}");
 }
+
+#[test]
+fn only_the_same_place_is_found_already() {
+    let major = |line, quote: &str, what: &str| Finding {
+        lens: "tests".to_owned(),
+        severity: MAJOR.to_owned(),
+        file: "a".to_owned(),
+        line,
+        quote: quote.to_owned(),
+        what: what.to_owned(),
+        ..Finding::default()
+    };
+    let text = "the first line of this file\nthe second line of this file\n";
+    let (first, second) = ("the first line of this file", "the second line of this file");
+    let dropped = |all: &[Finding]| {
+        let mut all = all.to_vec();
+        sort(&mut all, &["a".to_owned()], &|_| Ok(text.to_owned()));
+        all.into_iter().map(|one| one.dropped).collect::<Vec<_>>()
+    };
+    let again = "found already (tests)";
+    assert_eq!(
+        dropped(&[
+            major(1, first, "x"),
+            major(2, second, "x"),
+            major(2, first, "x"),
+            major(1, second, "x")
+        ]),
+        ["", "", "", ""]
+    );
+    assert_eq!(
+        dropped(&[
+            major(1, first, "x"),
+            major(2, second, "x"),
+            major(2, &format!(" {second} "), "y")
+        ]),
+        ["", "", again]
+    );
+    // What was dropped hides nothing, and a minor one is only reported.
+    let minor = Finding { severity: MINOR.to_owned(), ..major(1, first, "x") };
+    assert_eq!(
+        dropped(&[major(1, first, ""), minor.clone(), major(1, first, "x"), minor]),
+        ["it does not say what is wrong", "", "", ""]
+    );
+}
+
+#[test]
+fn a_long_answer_is_read_from_its_end_wherever_that_cuts_a_letter() {
+    let object = "{\"findings\":[]}";
+    for blanks in 0..3 {
+        let answer = format!("{}{}{object}", "é".repeat(LONGEST / 2 + 1), " ".repeat(blanks));
+        assert_eq!(findings(&answer, "tests"), Ok(Findings::default()), "{blanks}");
+    }
+}

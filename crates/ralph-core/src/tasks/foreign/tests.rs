@@ -285,7 +285,9 @@ fn only_the_boxes_of_done_tasks_change() {
 #[test]
 fn of_a_story_only_the_value_of_passes_changes() {
     let plan = plan_of("prd.json", PRD);
-    let new = ticked(&plan, PRD, &["US-002", "US-003"]).text.unwrap();
+    let ticks = ticked(&plan, PRD, &["US-002", "US-003"]);
+    assert_eq!(ticks.lost, [""; 0]);
+    let new = ticks.text.unwrap();
     let expected = PRD.replacen("\"passes\": false,\n", "\"passes\": true,\n", 1);
     assert_eq!(new, expected);
     let marked = format!("\u{feff}{PRD}");

@@ -20,7 +20,7 @@ fn tests_in_the_middle_of_code_are_found_in_the_form_of_the_language() {
     }
     check_tests(
         "a.zig",
-        "fn f() {}\ntest \"a\" {\n    if (x) {\n    }\n    y;\n}\nconst b = 1;\n  test \"c\" {\n z;\n}\n",
+        "fn f() {}\ntest \"a\" {\n    if (x) {\n    }\n    y;\n}\nconst b = 1;\n  test \"c\" {\n z;\n  }\n",
         &["test \"a\" {    if (x) {    }    y;", "  test \"c\" { z;"],
     );
     check_tests("a.d", "int f;\nunittest {\n  f;\n}\ntest \"a\" {\n}\n", &["unittest {  f;"]);
@@ -375,6 +375,7 @@ fn a_rust_source_is_parted_at_the_items_of_its_tests() {
         ],
         &["fn g() {}", "struct S;"],
     );
+    check_halves("#![a]\n#[test]\nfn t() {}\n", &["#[test]\nfn t() {}"], &["#![a]"]);
     // An attribute of another kind before or after it.
     check_halves(
         "#[a]\n#[test]\n#[b]\nfn t() {}\n#[a]\nfn f() {}\n",

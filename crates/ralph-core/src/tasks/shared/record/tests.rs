@@ -220,3 +220,16 @@ fn what_cannot_be_read_is_told_with_what_to_do() {
     assert_eq!(whole.former_digest(), hex::sha256(&text));
     assert_eq!(whole.digest(&id(1)), hex::sha256(format!("{text}\n{}", id(1))));
 }
+
+#[test]
+fn a_signal_says_that_it_only_informs_and_nothing_otherwise() {
+    for (info, member) in [(true, r#""info":true,"#), (false, "")] {
+        let kind = LedgerRecord::Signal { info, text: Text::new("stop") };
+        let record = Record::new(name("n"), name("m"), kind);
+        let json = format!(
+            r#"{{"schema":1,"nonce":"n","machine":"m","kind":"signal",{member}"text":"stop"}}"#
+        );
+        assert_eq!(record.message(false), format!("Signal by m\n\n{json}\n"));
+        assert_eq!(Record::parse(&record.message(false)), Ok(record));
+    }
+}
