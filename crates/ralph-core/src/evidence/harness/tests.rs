@@ -491,14 +491,15 @@ fn assertions_belong_to_tests_in_some_parts_of_a_source() {
     let rust = "fn f() {}\n#[test]\nfn a() {}\n";
     let vitest = "f();\nif (import.meta.vitest) {}\n";
     let tests_only = "#![cfg(test)]\nfn f() {}\n";
-    let whole = |text: &str| vec![0..text.len()];
+    let one = |region: Range<usize>| vec![region];
+    let whole = |text: &str| one(0..text.len());
     for (path, text, expected) in [
-        ("src/a.rs", rust, vec![10..rust.len() - 1]),
+        ("src/a.rs", rust, one(10..rust.len() - 1)),
         ("src/a.rs", "fn f() {}", vec![]),
         ("src/a.rs", "fn f() {", whole("fn f() {")),
         ("tests/a.rs", rust, whole(rust)),
         ("src/a.rs", tests_only, whole(tests_only)),
-        ("src/a.ts", vitest, vec![9..vitest.len()]),
+        ("src/a.ts", vitest, one(9..vitest.len())),
         ("src/a.test.ts", vitest, whole(vitest)),
         ("src/a.py", rust, whole(rust)),
     ] {

@@ -61,7 +61,7 @@ fn the_findings_of_all_rounds_are_counted_without_those_that_were_dropped() {
         "2 rounds of review: 1 major finding, 2 minor"
     );
     assert_eq!(
-        summary(&[first, round(&[major.clone()])]),
+        summary(&[first, round(std::slice::from_ref(&major))]),
         "2 rounds of review: 2 major findings, 2 minor"
     );
     let tasks = [Task { id: "T-1".to_owned(), status: TaskStatus::InProgress, ..Task::default() }];
