@@ -350,15 +350,15 @@ fn without(criterion: &Criterion) -> String {
         return "it failed at the start".to_owned();
     };
     let tests = criterion.receipt.as_ref().and_then(|receipt| receipt.tests_run);
+    let did_run = run.tests_failed > 0 && run.tests_run.is_some();
     match (run.tests_failed, tests) {
         (failed, Some(all)) if failed > 0 && failed < all => {
             format!("{failed} of them {} without the change", noun(failed, "fails", "fail"))
         }
-        (failed, Some(_)) if failed > 0 && run.tests_run.is_some() => {
-            "all of them fail without the change".to_owned()
-        }
-        (_, Some(_)) => "without the change they do not run".to_owned(),
-        (_, None) => "it fails without the change".to_owned(),
+        (_, Some(2..)) if did_run => "all of them fail without the change".to_owned(),
+        (_, Some(2..)) => "without the change they do not run".to_owned(),
+        (_, Some(_)) if !did_run => "without the change it does not run".to_owned(),
+        _ => "it fails without the change".to_owned(),
     }
 }
 

@@ -356,6 +356,7 @@ mod arguments_tests {
         let mode = |mode: &str| Some(mode.to_owned());
         assert_eq!(found(&["--model", "opus", "plan"]), (None, vec![], false));
         assert_eq!(found(&["--permission-mode", "plan"]), (mode("plan"), vec![], false));
+        assert_eq!(found(&["--permission-mode=plan"]), (mode("plan"), vec![], false));
         assert_eq!(
             found(&["--permission-mode=plan", "--dangerously-skip-permissions"]),
             (mode("bypassPermissions"), vec![], false)

@@ -250,6 +250,28 @@ mod tasks_tests {
     use super::*;
     use crate::state::LoopState;
 
+    #[test]
+    fn a_digest_holds_from_its_moment_until_a_claim_expires() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        for (until, now, expected) in [
+            (None, 9, false),
+            (None, 10, true),
+            (None, 99, true),
+            (Some(20), 9, false),
+            (Some(20), 19, true),
+            (Some(20), 20, false),
+        ] {
+            let digest = TaskDigest {
+                from: at(10),
+                until: until.map(at),
+                summary: TaskSummary::default(),
+                current: None,
+                work: String::new(),
+            };
+            assert_eq!(digest.holds_at(at(now)), expected, "{until:?} at {now}");
+        }
+    }
+
     fn state(n_tasks: usize) -> LoopState {
         let task = |n| Task { id: format!("T-{n}"), name: "n".repeat(300), ..Task::default() };
         let task_graph = (0..n_tasks).map(task).collect();

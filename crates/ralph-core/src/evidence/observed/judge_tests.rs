@@ -306,6 +306,18 @@ fn a_sentence_has_the_figures_of_the_runner() {
             proven,
             "npm test: 41 tests pass; without the change they do not run",
         ),
+        (
+            Some(1),
+            without(1, Some(1)),
+            proven,
+            "npm test: 1 test passes; it fails without the change",
+        ),
+        (
+            Some(1),
+            without(0, None),
+            proven,
+            "npm test: 1 test passes; without the change it does not run",
+        ),
         (None, without(3, Some(3)), proven, "npm test passes; it fails without the change"),
         (
             None,

@@ -1,6 +1,7 @@
 //! Each form is read, and its boxes are ticked byte by byte.
 
 use super::*;
+use serde_json::json;
 
 /// Of the form that ralphex's README describes.
 const SECTIONS: &str = include_str!("../../../../../tests/fixtures/plans/sections.md");
@@ -297,6 +298,33 @@ fn of_a_story_only_the_value_of_passes_changes() {
         let ticks = ticked(&plan, broken, &["US-001"]);
         assert_eq!((ticks.text, ticks.lost), (None, vec!["US-001".to_owned()]), "{broken}");
     }
+}
+
+#[test]
+fn a_story_is_found_by_its_id_and_else_by_its_title() {
+    let stories = |rows: [(&str, &str, bool); 2]| {
+        let row = |(id, title, passes)| json!({"id": id, "title": title, "passes": passes});
+        json!({"userStories": rows.map(row)}).to_string()
+    };
+    let plan = plan_of("prd.json", &stories([("US-1", "a", false), ("US-2", "a", false)]));
+    for (now, after) in [
+        (("US-1", "US-2"), Some((true, false))),
+        (("US-2", "US-1"), Some((false, true))),
+        (("US-8", "US-9"), None),
+        (("US-1", "US-1"), None),
+    ] {
+        let text = stories([(now.0, "a", false), (now.1, "a", false)]);
+        let ticks = ticked(&plan, &text, &["US-1"]);
+        let expected = after.map(|of| stories([(now.0, "a", of.0), (now.1, "a", of.1)]));
+        assert_eq!(
+            (ticks.text, ticks.lost.len()),
+            (expected, usize::from(after.is_none())),
+            "{now:?}"
+        );
+    }
+    let text = stories([("US-8", "a", false), ("US-9", "b", false)]);
+    let expected = stories([("US-8", "a", true), ("US-9", "b", false)]);
+    assert_eq!(ticked(&plan, &text, &["US-1"]).text, Some(expected));
 }
 
 #[test]
