@@ -124,7 +124,7 @@ fn new(place: &OrchestrationContext, args: &NewArgs) -> Result<Exit> {
     is_new(&task)?;
     let id = begin(place, task.trim(), args.id.as_deref())?;
     let next =
-        format!("orchestration {id} begun in `{}`\n`ralph next` says what to do", folder(&id));
+        format!("orchestration {id} begun in `{}`\n`ralph team next` says what to do", folder(&id));
     screen::print(&next)
 }
 

@@ -1,4 +1,4 @@
-//! The rounds of `ralph run` and `ralph run --planned`: a fresh client for each task, or for the goal.
+//! The rounds of `ralph run`: a fresh client for each task, or for the goal.
 //!
 //! The loop is bound to the session of each round while that lasts, so the hooks enforce it as in
 //! any session. The hooks and the tasks decide about a round; the client's words do not count.

@@ -88,7 +88,7 @@ fn outcome(step: &machine::MachineStep) -> ReportOutcome {
 fn next(step: &machine::MachineStep) -> String {
     let said = match &step.act {
         Act::Complete => "`ralph team feedback` begins another iteration".to_owned(),
-        Act::Invoke(_) => format!("`ralph next`: {}", step.act),
+        Act::Invoke(_) => format!("`ralph team next`: {}", step.act),
         act => act.to_string(),
     };
     words::line(&said, LONG)
@@ -377,7 +377,7 @@ mod tests {
         let done = Gauge { label: "Tasks done", ..reached(1, 4) };
         assert_eq!(report.gauges, [Gauge::number("Iteration", "2".to_owned()), done]);
         assert_eq!(report.notes, ["Not heard yet: STEER: mind the hinge"]);
-        assert_eq!(report.next, format!("`ralph next`: {}", step.act));
+        assert_eq!(report.next, format!("`ralph team next`: {}", step.act));
         assert_eq!(report.made_at, Some(now()));
         let expected = [
             shown("task-1", TaskReadiness::Done, 1, "2 attempts"),

@@ -221,7 +221,7 @@ fn alone_in_tree(here: &Here) -> Result<lock::Lock> {
     let name = digest::of_bytes(top.as_os_str().as_encoded_bytes());
     lock::take(&folder.join(format!("tree-{name}")), Duration::ZERO).map_err(|_| {
         let message = format!(
-            "another `ralph run` or `ralph run --planned` works in `{}`; `ralph watch` shows it, `ralph \
+            "another `ralph run` works in `{}`; `ralph watch` shows it, `ralph \
              pause` pauses it",
             top.display()
         );
@@ -244,14 +244,10 @@ pub(crate) fn all_is_merged(file: &LoopFile) -> Result<()> {
     Err(refused(Exit::No, message))
 }
 
-/// Locks the loop, so that no other `ralph run --planned` or `ralph run --parallel` works on its tasks.
+/// Locks the loop, so that no other `ralph run` works on its tasks.
 pub(crate) fn alone(file: &LoopFile) -> Result<lock::Lock> {
-    lock::take(&file.folder().join("build"), Duration::ZERO).map_err(|_| {
-        refused(
-            Exit::No,
-            "another `ralph run --planned` or `ralph run --parallel` works on this loop",
-        )
-    })
+    lock::take(&file.folder().join("build"), Duration::ZERO)
+        .map_err(|_| refused(Exit::No, "another `ralph run` works on this loop"))
 }
 
 /// The tool calls that every round makes.
