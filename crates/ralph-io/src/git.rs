@@ -44,7 +44,7 @@ const MOST_WORDS: u64 = 2_000;
 
 /// Settings that keep git from starting programs, from writing more than the caller asks for, and
 /// from trusting a file's time more than its bytes.
-const SETTINGS: [&str; 11] = [
+const SETTINGS: [&str; 12] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.untrackedCache=false",
@@ -56,6 +56,7 @@ const SETTINGS: [&str; 11] = [
     "core.logAllRefUpdates=false",
     "submodule.recurse=false",
     "gc.auto=0",
+    "maintenance.auto=false",
 ];
 
 /// Variables of git that describe its installation or configuration, not a repository.
@@ -160,10 +161,12 @@ pub(crate) fn by_ralph(command: &mut Command) {
 
 /// Lets git name the user if configured to; otherwise makes Ralph the author and committer.
 pub(crate) fn by_user(root: &Path, command: &mut Command) -> Result<()> {
-    for name in ["user.name", "user.email"] {
-        if !answer(self::command(root).args(["config", "--get", name]))?.0 {
-            by_ralph(command);
-        }
+    let mut asked = self::command(root);
+    asked.args(["config", "--null", "--name-only", "--get-regexp", r"^user\.(name|email)$"]);
+    let (_, listed) = answer(&mut asked)?;
+    let is_set = |name: &[u8]| zero_ended(&listed).any(|set| set == name);
+    if !is_set(b"user.name") || !is_set(b"user.email") {
+        by_ralph(command);
     }
     Ok(())
 }

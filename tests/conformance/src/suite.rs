@@ -46,7 +46,8 @@ pub fn chosen(cases: Vec<Case>, form: Form) -> Vec<Case> {
 /// Plays the cases; the outcomes are in the order of the cases.
 pub fn run(implementation: &Implementation, cases: &[Case], form: Form) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
-    let workers = thread::available_parallelism().map_or(2, usize::from);
+    // A case waits for processes about as long as it computes.
+    let workers = 2 * thread::available_parallelism().map_or(2, usize::from);
     let mut done: Vec<(usize, Outcome)> = thread::scope(|scope| {
         let work = || {
             let mine = std::iter::from_fn(|| {

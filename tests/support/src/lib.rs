@@ -37,7 +37,7 @@ pub use run::Run;
 pub use terminal::{Terminal, is_running, wait_until};
 pub use world::World;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -45,15 +45,20 @@ use tempfile::TempDir;
 /// Free bytes from which on a folder in memory takes what the tests write.
 const ROOM_IN_MEMORY: u64 = 4 << 30;
 
-/// A private folder that goes with the value. It is in memory where there is room, since a suite of tests waits for a disk a
-/// fifth of its time; with `TMPDIR` it is there.
-pub fn private_folder(prefix: &str) -> TempDir {
+/// The folder for the tests' own: in memory where there is room, since a suite of tests waits for a disk a fifth of its
+/// time; with `TMPDIR` it is that one.
+pub fn scratch_folder() -> PathBuf {
     let memory = Path::new("/dev/shm");
     let free = rustix::fs::statvfs(memory).map_or(0, |disk| disk.f_bavail * disk.f_frsize);
-    let parent = match std::env::var_os("TMPDIR") {
+    match std::env::var_os("TMPDIR") {
         None if free >= ROOM_IN_MEMORY => memory.to_owned(),
         _ => std::env::temp_dir(),
-    };
+    }
+}
+
+/// A private folder in the [`scratch_folder`] that goes with the value.
+pub fn private_folder(prefix: &str) -> TempDir {
+    let parent = scratch_folder();
     let folder = tempfile::Builder::new().prefix(prefix).tempdir_in(&parent);
     folder.unwrap_or_else(|error| panic!("no folder in {}: {error}", parent.display()))
 }

@@ -14,7 +14,7 @@ use ralph_conformance::{
     Case, Form, Implementation, Outcome, cases, chosen, failures, listed, outcomes_of, proof,
     repository, run, table,
 };
-use ralph_test_support::executables;
+use ralph_test_support::{executables, scratch_folder};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
@@ -31,6 +31,13 @@ fn all_cases() -> Vec<Case> {
 fn implementation(name: &str) -> Implementation {
     Implementation::read(&here(&format!("implementations/{name}.json")))
         .expect("the description can be read")
+}
+
+/// The outcomes, with the projects of the cases in the folder for the tests' own.
+fn played(implementation: &Implementation, cases: &[Case], form: Form) -> Vec<Outcome> {
+    // The process has one; the first test sets it.
+    drop(tempfile::env::override_temp_dir(&scratch_folder()));
+    run(implementation, cases, form)
 }
 
 /// Each with the variable that says where it is, if it is not here.
@@ -53,7 +60,7 @@ fn every_case_holds_for_our_executables_and_the_table_says_so() {
     let cases = all_cases();
     let mut ours = implementation("ralph");
     ours.path = vec![executables::executables().display().to_string()];
-    let outcomes = run(&ours, &cases, Form::Once);
+    let outcomes = played(&ours, &cases, Form::Once);
     say(&proof("conformance", &outcomes));
     let failed =
         |outcome: &Outcome| matches!(outcome, Outcome::Fails(_) | Outcome::NoLongerPending);
@@ -109,7 +116,7 @@ fn fails_where_its_list_says(name: &str) {
     };
     let expected: Vec<_> = cases.iter().map(|case| expected[name_of(case)].clone()).collect();
     let other = implementation(name);
-    let outcomes = run(&other, &cases, Form::Short);
+    let outcomes = played(&other, &cases, Form::Short);
     say(&proof(&format!("conformance, {}, short form", other.name), &outcomes));
     assert_eq!(listed(&cases, &outcomes), listed(&cases, &expected));
 }
