@@ -1,10 +1,10 @@
 //! `ralph watch` in a real terminal: what is on its screen, and what its keys do to a real loop.
 
-use crate::world::World;
+use crate::world::{World, start};
 use serde_json::{Value, json};
 use std::cell::Cell;
-use std::path::PathBuf;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A person's terminal: a tmux server of its own, with a shell in it.
@@ -293,6 +293,24 @@ fn the_page_follows_the_size_of_the_terminal() {
     screen.until("the wide page", |it| {
         it.shown().lines().any(|line| line.contains("Understand") && line.contains("decisions"))
     });
+}
+
+/// `script` has a terminal of its own, which nobody answers when a program asks where its cursor is.
+#[test]
+fn a_terminal_that_answers_no_question_shows_the_page_and_takes_every_key() {
+    let version = Command::new("script").arg("--version").output();
+    if !version.is_ok_and(|shown| shown.status.success()) {
+        println!("there is no script of util-linux here");
+        return;
+    }
+    let world = at_work();
+    let watch = format!("stty rows 24 cols 80; exec {} watch", env!("CARGO_BIN_EXE_ralph"));
+    let mut command = world.command(Path::new("script"), "");
+    command.args(["-qec", &watch, "/dev/null"]).env("TERM", "xterm");
+    command.env("PATH", std::env::var_os("PATH").unwrap());
+    let printed = world.finish(start(&mut command), "q");
+    assert_eq!(printed.exit, 0, "{printed:?}");
+    assert!(printed.stdout.contains("j/k select"), "{}", printed.stdout);
 }
 
 #[track_caller]

@@ -28,6 +28,7 @@ use ralph_io::project::settings;
 use ralph_io::terminal::alt_screen::{self, Page};
 use ratatui::Terminal;
 use ratatui::backend::TermionBackend;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Stdout, stdout};
@@ -99,11 +100,12 @@ impl OnPage {
     /// or its size changed.
     fn draw(&mut self, model: &Model, anew: bool) -> Result<()> {
         let describe = || "could not draw on the terminal";
-        if anew {
-            self.terminal.autoresize().with_context(describe)?;
-            self.terminal.clear().with_context(describe)?;
-        }
         let size = self.terminal.size().with_context(describe)?;
+        if anew {
+            // This clears the page as well. `clear` would ask the terminal where its cursor is, and read the answer
+            // from what the user types.
+            self.terminal.resize(Rect::from((Position::ORIGIN, size))).with_context(describe)?;
+        }
         let lines = view::lines(model, size.width, size.height);
         if anew || lines != self.shows {
             self.terminal.draw(|frame| view::draw(frame, model)).with_context(describe)?;
