@@ -42,28 +42,28 @@ fn main() -> ExitCode {
         println!("crowd: RALPH_SEED={} {}", chance::seed(), size::describe());
     }
     let conclusion = libtest_mimic::run(&arguments, trials(&GROUPS));
-    // Machines of a small shared loop wait most of the time: for a poll, a round, a lease.
-    arguments.test_threads = Some(if size::is_full() { 1 } else { 2 });
+    // These wait most of the time: for a deadline, a connection, a poll, a lease.
+    arguments.test_threads = Some(if size::is_full() { 1 } else { 4 });
     let shared = shared::tests(arguments.filter.is_some());
-    let on_remotes =
-        libtest_mimic::run(&arguments, trials(&[("remote", remote::tests()), ("shared", &shared)]));
+    let waiting =
+        [("holders", holders::TESTS), ("remote", remote::tests()), ("shared", &shared[..])];
+    let waited = libtest_mimic::run(&arguments, trials(&waiting));
     if arguments.list {
         return ExitCode::SUCCESS;
     }
-    if conclusion.num_passed + on_remotes.num_passed > 0 && !conclusion.has_failed() {
+    if conclusion.num_passed + waited.num_passed > 0 && !conclusion.has_failed() {
         tally::print();
     }
-    if conclusion.has_failed() { conclusion.exit_code() } else { on_remotes.exit_code() }
+    if conclusion.has_failed() { conclusion.exit_code() } else { waited.exit_code() }
 }
 
-const GROUPS: [(&str, &[Test]); 7] = [
+const GROUPS: [(&str, &[Test]); 6] = [
     ("one_loop", one_loop::TESTS),
     ("signals", signals::TESTS),
     ("workers", workers::TESTS),
     ("endings", endings::TESTS),
     ("cancels", cancels::TESTS),
     ("loops", loops::TESTS),
-    ("holders", holders::TESTS),
 ];
 
 fn trials(groups: &[(&'static str, &[Test])]) -> Vec<Trial> {
