@@ -465,14 +465,14 @@ mod tests {
     use super::*;
     use ralph_core::state::EndingKind;
 
-    struct TestLoop {
+    pub(super) struct TestLoop {
         _folder: tempfile::TempDir,
-        home: Home,
-        state: LoopState,
-        file: LoopFile,
+        pub(super) home: Home,
+        pub(super) state: LoopState,
+        pub(super) file: LoopFile,
     }
 
-    fn running_loop() -> TestLoop {
+    pub(super) fn running_loop() -> TestLoop {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path().join("home"));
         let mut state = LoopState {
@@ -608,6 +608,79 @@ mod tests {
         let archived =
             archive::put_away(&at.home, &at.file, &at.state.loop_id, clock::now()).unwrap();
         assert_eq!(of_session(&at.home, "s").unwrap(), Some(archived));
+    }
+
+    #[test]
+    fn an_entry_is_lost_if_it_is_unusable_or_nothing_exists_of_what_it_names() {
+        let mut at = running_loop();
+        assert!(!is_one_lost(&at.home), "it names a loop");
+        let key = ManifestKey::session("t").unwrap();
+        let never = at.home.loops().join("never/state.json");
+        manifest::write(&at.home, &key, &never).unwrap();
+        assert!(is_one_lost(&at.home));
+        manifest::write(&at.home, &key, &at.home.archive().join("swept/state.json")).unwrap();
+        assert!(!is_one_lost(&at.home), "it had ended");
+        atomic::write(&at.home.manifest_folder().join("t"), b"relative").unwrap();
+        assert!(is_one_lost(&at.home));
+        manifest::discard(&at.home, &key, at.home.root()).unwrap();
+        std::fs::remove_dir_all(at.file.folder()).unwrap();
+        assert!(!is_one_lost(&at.home), "a copy of its state is kept apart");
+        at.file.update(|state| state.prompt = "again".to_owned()).unwrap().unwrap();
+        at.state.end(EndingKind::Cancelled, "", clock::now());
+        put_away(&at.home, &at.file, &at.state, ManifestFate::KeepAsTombstone).unwrap();
+        assert!(!is_one_lost(&at.home), "its end is still to be told");
+    }
+
+    #[test]
+    fn a_loop_whose_folder_was_removed_is_listed_and_an_archived_one_is_not() {
+        let mut at = running_loop();
+        // The copy of this session's entry has the name of a loop's state.
+        bind(&at.home, &at.file, "state.json").unwrap();
+        let listed = |home: &Home| -> Vec<(LoopFile, LoopState)> {
+            all(home).into_iter().map(|(file, state)| (file, state.unwrap())).collect()
+        };
+        let one = [(at.file.clone(), at.state.clone())];
+        assert_eq!(listed(&at.home), one);
+        std::fs::remove_dir_all(at.file.folder()).unwrap();
+        assert_eq!(listed(&at.home), one);
+        let text = serde_json::to_vec(&at.state).unwrap();
+        at.file.update(|state| state.prompt = "again".to_owned()).unwrap().unwrap();
+        at.state.end(EndingKind::Cancelled, "", clock::now());
+        put_away(&at.home, &at.file, &at.state, ManifestFate::Remove).unwrap();
+        let place = SecondPlace::of(at.file.path()).unwrap();
+        place.announce(&[], &text).unwrap();
+        place.keep(&text);
+        assert_eq!(place.copy(), Some(text), "a killed writer left it");
+        assert!(listed(&at.home).is_empty());
+    }
+
+    #[test]
+    fn a_loop_has_left_a_session_that_it_names_as_an_earlier_one_or_if_another_is_bound() {
+        let at = running_loop();
+        let mut other = LoopState { session_id: "u".to_owned(), ..at.state.clone() };
+        create(&at.home, &mut other).unwrap();
+        let bound = |id: &str| ralph_core::state::Bound {
+            session_id: id.to_owned(),
+            ..ralph_core::state::Bound::default()
+        };
+        let rows: [(&str, &[&str], bool); 8] = [
+            ("s", &[], true),
+            ("t", &[], false),
+            ("", &[], false),
+            ("u", &[], false),
+            ("../s", &[], false),
+            ("t", &["x"], false),
+            ("t", &["x", "t"], true),
+            ("", &["t", "x"], true),
+        ];
+        for (session, lineage, left) in rows {
+            let state = LoopState {
+                session_id: session.to_owned(),
+                lineage: lineage.iter().map(|id| bound(id)).collect(),
+                ..at.state.clone()
+            };
+            assert_eq!(has_left(&at.home, &at.file, &state, "t"), left, "{session} {lineage:?}");
+        }
     }
 
     #[test]
