@@ -37,15 +37,11 @@ fn write_new(path: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     // Creates a new file only: in a folder that others can write to, the name may be planted.
     options.write(true).create_new(true).mode(mode);
-    let opened = match options.open(path) {
+    let mut file = options.open(path).or_else(|error| {
         // Left by a killed process that had the same process id.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            std::fs::remove_file(path)?;
-            options.open(path)
-        }
-        opened => opened,
-    };
-    let mut file = opened?;
+        std::fs::remove_file(path).map_err(|_| error)?;
+        options.open(path)
+    })?;
     file.write_all(bytes)?;
     file.sync_data()
 }
@@ -85,6 +81,9 @@ pub fn write_and_exchange(path: &Path, spare: &Path, bytes: &[u8]) -> Result<boo
     Ok(true)
 }
 
+/// How a file of ours is opened: through a link, someone else could choose the file, and a pipe would hang the session.
+pub(crate) const NO_LINK_OR_PIPE: i32 = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits() as i32;
+
 /// The piece of a file that is written or left alone.
 const PIECE: usize = 16 << 10;
 
@@ -93,8 +92,7 @@ const PIECE: usize = 16 << 10;
 pub(crate) fn overwrite(path: &Path, bytes: &[u8]) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    let options = options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
-    let mut file = options.open(path)?;
+    let mut file = options.custom_flags(NO_LINK_OR_PIPE).open(path)?;
     if file.metadata()?.nlink() > 1 {
         // The file has another name; the file of that name must not change.
         std::fs::remove_file(path)?;
@@ -234,6 +232,87 @@ mod tests {
         std::os::unix::fs::symlink(&other, &spare).unwrap();
         assert!(write_and_exchange(&path, &spare, b"newer").is_err());
         assert_eq!(std::fs::read(&other).unwrap(), b"other's");
+    }
+
+    #[test]
+    fn a_new_file_gets_its_mode_by_the_umask_and_an_old_one_exactly() {
+        let folder = tempfile::tempdir().unwrap();
+        let mode_of = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        let plain = folder.path().join("plain");
+        File::create(&plain).unwrap();
+        for (name, mode, new) in
+            [("a", 0o666, mode_of(&plain)), ("b", 0o600, 0o600), ("c", 0o400, 0o400)]
+        {
+            let path = folder.path().join(name);
+            write_with_mode(&path, b"new", mode).unwrap();
+            assert_eq!(mode_of(&path), new, "{name}");
+            write_with_mode(&path, b"old", mode).unwrap();
+            assert_eq!(mode_of(&path), mode, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_removed_is_gone_with_all_that_it_holds_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir_all(at("full/below")).unwrap();
+        std::fs::write(at("full/below/file"), "").unwrap();
+        std::fs::write(at("file"), "").unwrap();
+        std::os::unix::fs::symlink(at("full"), at("link")).unwrap();
+        std::os::unix::fs::symlink(at("none"), at("astray")).unwrap();
+        for (name, was_there) in
+            [("file", true), ("link", true), ("astray", true), ("none", false), ("none/x", false)]
+        {
+            assert_eq!(remove(&at(name)).unwrap(), was_there, "{name}");
+            assert!(at(name).symlink_metadata().is_err(), "{name}");
+        }
+        let below = at("full/below/file").join("x");
+        let why = remove(&below).unwrap_err();
+        assert_eq!(why.to_string(), format!("could not remove `{}`", below.display()));
+        assert!(at("full/below/file").exists(), "the link alone was removed");
+        assert!(remove(&at("full")).unwrap());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn the_last_folder_alone_is_made_and_may_be_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        make_last(&at("one")).unwrap();
+        make_last(&at("one")).unwrap();
+        assert_eq!(at("one").metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        let why = make_last(&at("none/one")).unwrap_err().to_string();
+        assert_eq!(why, format!("could not make the folder `{}`", at("none/one").display()));
+        make_private(&at("two/three")).unwrap();
+        assert_eq!(at("two").metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        std::fs::write(at("file"), "").unwrap();
+        assert!(make_private(&at("file")).is_err());
+    }
+
+    #[test]
+    fn the_folder_of_a_path_is_synced_if_it_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [Path::new("bare-name"), Path::new("/"), &folder.path().join("none")] {
+            sync_folder(path).unwrap();
+        }
+        let error = sync_folder(&folder.path().join("none/state.json")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn an_unsynced_write_replaces_the_file_and_leaves_nothing_if_it_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("marks");
+        for text in ["a longer one", "short"] {
+            write_unsynced(&path, text.as_bytes()).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
+        std::fs::write(temporary_beside(&path), "left by a killed writer").unwrap();
+        write_unsynced(&path, b"new").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        std::fs::create_dir(folder.path().join("d")).unwrap();
+        assert!(write_unsynced(&folder.path().join("d"), b"x").is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
     #[test]

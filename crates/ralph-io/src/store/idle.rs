@@ -41,6 +41,34 @@ fn nothing(also: impl FnOnce(&Path) -> bool) -> bool {
 }
 
 fn is_absent(path: &Path) -> bool {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    matches!(rustix::fs::open(path, flags, Mode::empty()), Err(Errno::NOENT | Errno::NOTDIR))
+    const READ: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK);
+    matches!(rustix::fs::open(path, READ, Mode::empty()), Err(Errno::NOENT | Errno::NOTDIR))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn only_what_is_not_there_is_absent_and_a_pipe_holds_nobody_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("file"), "").unwrap();
+        std::fs::create_dir(at("folder")).unwrap();
+        symlink("none", at("astray")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
+        for (name, absent) in [
+            ("none", true),
+            ("none/below", true),
+            ("file/below", true),
+            ("file", false),
+            ("folder", false),
+            ("astray", false),
+            ("pipe", false),
+        ] {
+            assert_eq!(is_absent(&at(name)), absent, "{name}");
+        }
+        assert!(!is_absent(&at(&"x".repeat(300))), "it cannot be known");
+    }
 }

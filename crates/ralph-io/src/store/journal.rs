@@ -4,11 +4,11 @@
 //! and the next entry starts on a new line.
 
 use crate::project::safe_read;
+use crate::store::atomic;
 use anyhow::{Context, Result, anyhow};
 use jiff::Timestamp;
 use ralph_core::modes::mode;
 use ralph_core::stop::replay::{self, Again};
-use rustix::fs::OFlags;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -69,8 +69,7 @@ pub fn append<R: Serialize>(folder: &Path, entry: &JournalEntry<R>) -> Result<()
         .append(true)
         .create(true)
         .mode(0o600)
-        // A pipe in its place must not hang the session.
-        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
+        .custom_flags(atomic::NO_LINK_OR_PIPE)
         .open(&path)
         .with_context(describe)?;
     file.write_all(line.as_bytes()).with_context(describe)

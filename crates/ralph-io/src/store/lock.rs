@@ -3,8 +3,8 @@
 //! The system releases the lock when its holder dies, for whatever reason. A stopped holder delays
 //! the others until their deadline.
 
+use crate::store::atomic;
 use anyhow::{Context, Result};
-use rustix::fs::OFlags;
 use std::cell::Cell;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt;
@@ -78,8 +78,7 @@ fn lock(
         .read(true)
         .write(true)
         .mode(0o600)
-        // Through a link, someone else could choose the file that we create and lock.
-        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
+        .custom_flags(atomic::NO_LINK_OR_PIPE)
         .open(&lock_path)
         .with_context(describe)?;
     let began = Instant::now();

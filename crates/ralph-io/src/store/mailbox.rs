@@ -214,7 +214,6 @@ impl Mailbox {
             // Usually nobody has sent anything, and this check is the whole cost.
             Recipient::Main if self.waiting().is_empty() => Ok(None),
             Recipient::Main => self.take_for_main(room),
-            Recipient::Worker(_) if self.folder.symlink_metadata().is_err() => Ok(None),
             Recipient::Worker(id) => self.take_for_worker(id, room),
         }
     }
@@ -396,7 +395,7 @@ fn names(folder: &Path) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::state::LoopState;
+    use ralph_core::state::{LoopState, ModeState, OrchestrationState};
     use std::sync::Barrier;
 
     const ROOM: usize = 4_000;
@@ -461,6 +460,94 @@ mod tests {
         taken.delivered().unwrap();
         assert_eq!(at.mailbox.waiting().len(), 1);
         assert_eq!(at.mailbox.take(Recipient::Main, 0).unwrap().unwrap().signals.len(), 1);
+    }
+
+    #[test]
+    fn as_many_are_delivered_as_fit_each_with_forty_for_what_is_around_it() {
+        let at = mailbox();
+        for text in ["a", "b", "c"] {
+            at.send(&text.repeat(100));
+        }
+        for (room, n) in [(0, 1), (279, 1), (280, 2), (281, 2), (419, 2), (420, 3), (1_000, 3)] {
+            let taken = at.mailbox.take(Recipient::Main, room).unwrap().unwrap();
+            assert_eq!(taken.signals.len(), n, "{room}");
+        }
+    }
+
+    #[test]
+    fn a_lock_that_cannot_be_had_is_an_error_and_one_that_is_held_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(lock_if_free(&folder.path().join("none/main")).is_err());
+        let held = lock_if_free(&folder.path().join("main")).unwrap();
+        assert!(held.is_some());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn when_a_folder_was_made_is_asked_of_the_system_and_not_made_up() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [folder.path(), Path::new("/proc"), &folder.path().join("none")] {
+            let expected = path.metadata().and_then(|about| about.created()).ok();
+            assert_eq!(born(path).ok(), expected, "{}", path.display());
+        }
+    }
+
+    /// An orchestration's router reads its own signals.
+    #[test]
+    fn what_is_for_the_router_does_not_wait_for_agents_and_a_stop_ends_those_of_its_time() {
+        use SignalKind::{Info, Steer, Stop};
+        let texts = ["tabs", "PAUSE", "STEER: spaces", "STOP: enough"];
+        let plain = [(Info, "tabs"), (Info, "PAUSE"), (Steer, "spaces"), (Info, "STOP: enough")];
+        let of_agents = [(Info, "tabs"), (Steer, "spaces"), (Stop, "enough")];
+        for (mode, n_undelivered, heard, heard_later) in [
+            (ModeState::Plain, 4, &plain[..], &plain[..]),
+            (OrchestrationState::default().into(), 2, &of_agents, &of_agents[..2]),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let file = LoopFile::at(folder.path().join("state.json"));
+            let mailbox = Mailbox::of(&file, &LoopState { mode, ..LoopState::default() });
+            std::fs::create_dir_all(mailbox.inputs()).unwrap();
+            for (n, text) in texts.iter().enumerate() {
+                std::fs::write(mailbox.inputs().join(n.to_string()), text).unwrap();
+            }
+            assert_eq!(mailbox.undelivered(), n_undelivered);
+            let hears = |recipient: Recipient<'_>, expected: &[(SignalKind, &str)]| {
+                let taken = mailbox.take(recipient, ROOM).unwrap().unwrap();
+                let heard = taken.signals.iter().map(|one| (one.kind, one.text.as_str()));
+                assert_eq!(heard.collect::<Vec<_>>(), expected);
+                taken.delivered().unwrap();
+                assert!(mailbox.take(recipient, ROOM).unwrap().is_none());
+            };
+            hears(Recipient::Worker("one"), heard);
+            let record = std::fs::read_to_string(mailbox.own.join("heard/one")).unwrap();
+            assert_eq!(record, "0\n1\n2\n3", "with what it cannot act on");
+            hears(Recipient::Main, &plain);
+            hears(Recipient::Worker("two"), heard_later);
+        }
+    }
+
+    #[test]
+    fn the_last_signals_come_with_whether_they_were_received() {
+        let at = mailbox();
+        for text in ["a", "b", "c", "d"] {
+            at.send(text);
+        }
+        at.mailbox.send(SignalKind::Info, "e").unwrap();
+        let taken = at.mailbox.take(Recipient::Main, 85).unwrap().unwrap();
+        taken.delivered().unwrap();
+        let last = |most| -> Vec<(String, bool)> {
+            at.mailbox.last(most).into_iter().map(|(one, heard)| (one.text, heard)).collect()
+        };
+        let all = [("a", true), ("b", true), ("c", false), ("d", false), ("e", false)]
+            .map(|(text, heard)| (text.to_owned(), heard));
+        for (most, from) in [(0, 5), (1, 4), (4, 1), (5, 0), (9, 0)] {
+            assert_eq!(last(most), all[from..], "{most}");
+        }
+        let said = [(SignalKind::Steer, "d".to_owned()), (SignalKind::Info, "e".to_owned())];
+        assert_eq!(at.mailbox.said(2), said);
+        assert_eq!(at.mailbox.steers(1), ["b"]);
+        assert_eq!(at.mailbox.steers(9), ["b", "a"]);
+        assert_eq!(at.mailbox.undelivered(), 3);
     }
 
     #[test]
@@ -566,6 +653,13 @@ mod tests {
         mailbox.take(Recipient::Main, ROOM).unwrap().unwrap().delivered().unwrap();
         assert!(document.join("signals/processed").join(name).exists());
         assert!(planted.exists());
+        let since = mailbox.since.unwrap();
+        for (written, is_signal) in
+            [(since - Duration::from_micros(1), false), (since, true), (SystemTime::now(), true)]
+        {
+            std::fs::File::open(&planted).unwrap().set_modified(written).unwrap();
+            assert_eq!(mailbox.waiting().len(), usize::from(is_signal), "{written:?}");
+        }
     }
 
     #[test]

@@ -132,11 +132,8 @@ pub fn remove(home: &Home, key: &ManifestKey, state: &Path) -> Result<bool> {
     let was_there = is_at(&path);
     // The copy first: otherwise a reader could restore the entry from it.
     let is_copy_removed = key.copy(home).is_some_and(|copy| std::fs::remove_file(copy).is_ok());
-    match std::fs::remove_file(&path) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(!was_there && is_copy_removed),
-        Err(error) => Err(error).with_context(|| format!("could not remove `{}`", path.display())),
-    }
+    let is_entry_removed = atomic::remove(&path)?;
+    Ok(if was_there { is_entry_removed } else { is_copy_removed })
 }
 
 /// True if anything exists at the entry's path or that of its copy.
@@ -254,6 +251,97 @@ mod tests {
         write(&home, &key, other).unwrap();
         std::fs::remove_file(home.manifest_folder().join("s")).unwrap();
         assert_eq!(read(&home, &key).unwrap().as_deref(), Some(other), "the copy followed");
+    }
+
+    #[test]
+    fn an_entry_that_could_not_be_restored_is_removed_with_its_copy_and_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("ralph"));
+        home.prepare().unwrap();
+        let key = ManifestKey::session("s").unwrap();
+        let state = Path::new("/a/state.json");
+        write(&home, &key, state).unwrap();
+        std::fs::remove_dir_all(home.manifest_folder()).unwrap();
+        std::os::unix::fs::symlink("none", home.manifest_folder()).unwrap();
+        assert_eq!(read(&home, &key).unwrap().as_deref(), Some(state));
+        assert!(remove(&home, &key, state).unwrap());
+        assert!(!is_there(&home, &key));
+        assert!(!remove(&home, &key, state).unwrap(), "it is gone already");
+    }
+
+    #[test]
+    fn what_is_at_an_entrys_path_is_removed_or_moved_whatever_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("ralph"));
+        let to = folder.path().join("to");
+        std::fs::create_dir(&to).unwrap();
+        let key = ManifestKey::session("s").unwrap();
+        let moved = || {
+            let names = std::fs::read_dir(&to).unwrap();
+            let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names
+        };
+        discard(&home, &key, &to).unwrap();
+        home.prepare().unwrap();
+        write(&home, &key, Path::new("/a/state.json")).unwrap();
+        discard(&home, &key, &to).unwrap();
+        assert!(!is_there(&home, &key) && moved().is_empty());
+        let [entry, copy] = [key.path(&home), key.copy(&home).unwrap()];
+        for path in [&entry, &copy] {
+            std::fs::create_dir_all(path.join("full")).unwrap();
+        }
+        discard(&home, &key, &to).unwrap();
+        assert!(!is_there(&home, &key));
+        assert_eq!(moved(), ["manifest-entry", "manifest-entry-copy"]);
+        std::fs::create_dir(&entry).unwrap();
+        let why = discard(&home, &key, &to.join("none")).unwrap_err().to_string();
+        assert_eq!(why, format!("could not remove `{}`", entry.display()));
+        std::fs::remove_dir_all(home.manifest_folder()).unwrap();
+        std::fs::write(home.manifest_folder(), "no folder").unwrap();
+        discard(&home, &key, &to).unwrap();
+    }
+
+    #[test]
+    fn others_lose_the_right_to_write_the_home_and_the_entry() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("ralph"));
+        home.prepare().unwrap();
+        let key = ManifestKey::session("s").unwrap();
+        write(&home, &key, Path::new("/a/state.json")).unwrap();
+        let folders =
+            [home.root().to_owned(), home.manifest_folder(), home.loops(), home.archive()];
+        let entries = [key.path(&home), key.copy(&home).unwrap()];
+        let open = |path: &PathBuf, mode: u32| {
+            std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+        };
+        let mode = |path: &PathBuf| path.metadata().unwrap().permissions().mode() & 0o777;
+        for (named, expected) in [(None, 0o666), (Some(&key), 0o644)] {
+            folders.iter().for_each(|path| open(path, 0o777));
+            entries.iter().for_each(|path| open(path, 0o666));
+            take_from_others(&home, named);
+            assert_eq!(folders.each_ref().map(mode), [0o755; 4]);
+            assert_eq!(entries.each_ref().map(mode), [expected; 2]);
+        }
+    }
+
+    #[test]
+    fn every_entry_of_a_session_is_listed_by_its_name_and_an_unreadable_one_with_its_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("ralph"));
+        home.prepare().unwrap();
+        let keys = ["b", "a", "c"].map(|id| ManifestKey::session(id).unwrap());
+        for key in &keys {
+            write(&home, key, &Path::new("/at").join(key.name())).unwrap();
+        }
+        write(&home, &ManifestKey::project(Path::new("/p")), Path::new("/p/state.json")).unwrap();
+        std::fs::remove_file(keys[0].path(&home)).unwrap();
+        atomic::write(&keys[2].path(&home), b"relative").unwrap();
+        let listed = sessions(&home).into_iter().map(|(id, path)| (id, path.ok()));
+        let expected = [("a", Some("/at/a")), ("b", Some("/at/b")), ("c", None)];
+        let expected = expected.map(|(id, path)| (id.to_owned(), path.map(PathBuf::from)));
+        assert_eq!(listed.collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::CheckStore;
 use crate::{git::tree, process::programs, project::reader::DiskReader};
 use ralph_core::project::check::workspace::{Around, ToolCommand};
 use ralph_core::project::reader::{Folder, ProjectReader};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Where a project keeps its own tools, relative to any of its folders.
@@ -38,16 +39,7 @@ impl Surroundings {
     /// The root of the project that holds this file: the top of its working tree, else the
     /// outermost folder with a manifest (but not the home folder), else the file's own folder.
     pub fn root_of(file: &Path) -> PathBuf {
-        let folder = file.parent().unwrap_or(Path::new("/"));
-        let home = std::env::var_os("HOME").map(PathBuf::from);
-        let is_root = |folder: &&Path| {
-            folder.parent().is_some()
-                && home.as_deref() != Some(*folder)
-                && MANIFESTS.iter().any(|name| folder.join(name).symlink_metadata().is_ok())
-        };
-        tree::repository_root(folder)
-            .or_else(|| folder.ancestors().filter(is_root).last().map(Path::to_owned))
-            .unwrap_or_else(|| folder.to_owned())
+        root_apart_from(std::env::var_os("HOME").map(PathBuf::from), file)
     }
 
     /// The surroundings of the file, in a project whose root and store are known.
@@ -61,14 +53,17 @@ impl Surroundings {
     }
 
     /// Where a version manager or a package manager installed this tool for the project.
-    fn managed(&self, name: &str) -> Option<ToolCommand> {
-        let absolute = |name: &str| {
-            std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
-        };
+    fn managed(
+        &self,
+        name: &str,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Option<ToolCommand> {
+        let absolute =
+            |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let below_home = |rest: &str| absolute("HOME").map(|home| home.join(rest));
         if let Some(lock) = self.nearest(&["uv.lock"]) {
             // What `uv run` would use. The environment inside the project has been checked before.
-            let environment = std::env::var_os("UV_PROJECT_ENVIRONMENT")?;
+            let environment = variable("UV_PROJECT_ENVIRONMENT")?;
             let place = lock.with_file_name(environment).join("bin");
             return found(&place, name, "the environment of uv");
         }
@@ -114,12 +109,25 @@ impl Around for Surroundings {
         places
             .into_iter()
             .find_map(|(place, own)| found(&place, name, &format!("`{own}`")))
-            .or_else(|| self.managed(name))
+            .or_else(|| self.managed(name, |name| std::env::var_os(name)))
     }
 
     fn kept(&self, key: &str) -> PathBuf {
         self.tools.join(super::name_of(key.as_bytes()))
     }
+}
+
+/// As [`Surroundings::root_of`], for a user with this home folder.
+fn root_apart_from(home: Option<PathBuf>, file: &Path) -> PathBuf {
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    let is_root = |folder: &&Path| {
+        folder.parent().is_some()
+            && home.as_deref() != Some(*folder)
+            && MANIFESTS.iter().any(|name| folder.join(name).symlink_metadata().is_ok())
+    };
+    tree::repository_root(folder)
+        .or_else(|| folder.ancestors().filter(is_root).last().map(Path::to_owned))
+        .unwrap_or_else(|| folder.to_owned())
 }
 
 fn found(place: &Path, name: &str, called: &str) -> Option<ToolCommand> {
@@ -159,6 +167,26 @@ mod tests {
     }
 
     #[test]
+    fn the_home_folder_is_no_root_whatever_it_holds_and_a_folder_below_it_may_be() {
+        let at = Sandbox::folder();
+        for name in ["home/.claude/x", "home/p/q/go.mod", "home/p/q/r/setup.py"] {
+            at.write(name, "");
+        }
+        for (home, file, root) in [
+            (Some("home"), "home/a.go", "home"),
+            (Some("home"), "home/s/a.go", "home/s"),
+            (Some("home"), "home/p/a.go", "home/p"),
+            (Some("home"), "home/p/q/r/a.go", "home/p/q"),
+            (Some("home/p/q"), "home/p/q/r/a.go", "home"),
+            (Some("home/p/q/r"), "home/p/q/r/a.go", "home"),
+            (None, "home/s/a.go", "home"),
+        ] {
+            let found = root_apart_from(home.map(|home| at.path(home)), &at.path(file));
+            assert_eq!(found, at.path(root), "{home:?} {file}");
+        }
+    }
+
+    #[test]
     fn the_nearest_is_found_upwards_and_never_above_the_root() {
         let sandbox = Sandbox::new();
         sandbox.write("one.json", "");
@@ -184,6 +212,64 @@ mod tests {
         assert_eq!(around.own_tool("sh").unwrap().line, [path]);
         sandbox.write("src/a/.venv/bin/sh", "not executable");
         assert_eq!(around.own_tool("sh").unwrap().found, "`.venv/bin`");
+    }
+
+    #[test]
+    fn a_tool_of_a_version_manager_is_found_if_the_project_says_that_one_chooses() {
+        let at = Sandbox::folder();
+        at.write("p/package.json", "{}");
+        let [mise, asdf, data, named, beside] = [
+            "home/.local/share/mise/shims",
+            "old/.asdf/shims",
+            "data/shims",
+            "named/bin",
+            "p/env/bin",
+        ];
+        for folder in [mise, asdf, data, named, beside] {
+            install(&at, &format!("{folder}/t"));
+        }
+        install(&at, "home/.asdf/shims/t");
+        let around = surroundings(&at, "p/src/a.py");
+        let path = |name: &str| at.path(name).display().to_string();
+        let found = |set: &[(&str, &str)]| {
+            let of = |name: &str| set.iter().find(|(known, _)| *known == name);
+            around.managed("t", |name| of(name).map(|(_, value)| value.into()))
+        };
+        let at_place = |folder: &str, found: &str| {
+            let line = vec![path(&format!("{folder}/t"))];
+            Some(ToolCommand { line, found: found.to_owned() })
+        };
+        let [home, old, elsewhere] = ["home", "old", "data"].map(path);
+        let [home, old] = [&home, &old].map(|folder| ("HOME", folder.as_str()));
+        assert_eq!(found(&[home]), None, "nothing says so");
+        for name in VERSIONS {
+            at.write(&format!("p/{name}"), "");
+            assert_eq!(found(&[home]), at_place(mise, "mise"), "{name}");
+            at.remove(&format!("p/{name}"));
+        }
+        at.write("p/src/.tool-versions", "");
+        let of_mise: [(&[(&str, &str)], Option<ToolCommand>); 7] = [
+            (&[], None),
+            (&[("HOME", "home")], None),
+            (&[old], at_place(asdf, "mise")),
+            (&[home, ("MISE_DATA_DIR", &elsewhere)], at_place(data, "mise")),
+            (&[("MISE_DATA_DIR", &elsewhere)], at_place(data, "mise")),
+            (&[home, ("MISE_DATA_DIR", "data")], at_place(mise, "mise")),
+            (&[old, ("MISE_DATA_DIR", old.1)], at_place(asdf, "mise")),
+        ];
+        for (set, expected) in of_mise {
+            assert_eq!(found(set), expected, "{set:?}");
+        }
+        assert_eq!(around.managed("u", |_| Some(home.1.into())), None, "not installed");
+        at.write("p/uv.lock", "");
+        let of_uv = "the environment of uv";
+        let named_by = path("named");
+        assert_eq!(found(&[home]), None, "the shims are not for uv");
+        for (value, expected) in
+            [("env", at_place(beside, of_uv)), (&named_by, at_place(named, of_uv)), ("no", None)]
+        {
+            assert_eq!(found(&[home, ("UV_PROJECT_ENVIRONMENT", value)]), expected, "{value}");
+        }
     }
 
     #[test]

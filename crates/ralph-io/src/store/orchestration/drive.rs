@@ -70,14 +70,14 @@ impl OrchestrationStore {
         id: &OrchestrationId,
         patience: Duration,
     ) -> Result<Vec<(String, String)>> {
-        let until = Instant::now() + patience;
+        let began = Instant::now();
         let Ok(entries) = fs::read_dir(self.calls(id)) else { return Ok(Vec::new()) };
         let mut told = BTreeMap::new();
         for path in entries.flatten().map(|entry| entry.path()) {
             let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { continue };
             let (name, extension) = (name.to_owned(), path.extension());
             if extension.is_some_and(|it| it == LOCK) {
-                let left = until.saturating_duration_since(Instant::now());
+                let left = patience.saturating_sub(began.elapsed());
                 let _ended = lock::take(&path, left).with_context(|| {
                     format!("an agent of an earlier run of orchestration {id} is still running")
                 })?;

@@ -131,14 +131,13 @@ impl Commits {
             .map(|(mode, blob)| (mode.into(), blob.into())))
     }
 
-    /// The plan's blob in the index; `None` if it is missing, or there are several stages.
+    /// The plan's blob in the index; `None` if it is missing, or there are versions to merge.
     fn staged(&self) -> Result<Option<String>> {
         let listed = git::output(self.git().args(["ls-files", "--stage", "--", &self.path]))?;
         let listed = String::from_utf8_lossy(&listed);
-        let mut lines = listed.lines();
-        let words: Vec<&str> = lines.next().unwrap_or_default().split_whitespace().collect();
-        let is_one = lines.next().is_none() && words.get(2) == Some(&"0");
-        Ok(words.get(1).filter(|_| is_one).map(|blob| (*blob).to_owned()))
+        let mut words = listed.split_whitespace().skip(1);
+        let (blob, stage) = (words.next(), words.next());
+        Ok(blob.filter(|_| stage == Some("0")).map(str::to_owned))
     }
 
     /// The id of a text as git would store it at this path.
