@@ -188,6 +188,9 @@ mod tests {
             }
         });
         assert_eq!(kept.read::<u32>("n"), Some(8));
+        kept.write("n", &3_u32).unwrap();
+        kept.write("m", &4_u32).unwrap();
+        assert_eq!(["n", "m", "o"].map(|name| kept.read::<u32>(name)), [Some(3), Some(4), None]);
         atomic::write(&kept.document("n"), b"{").unwrap();
         assert_eq!(kept.read::<u32>("n"), None);
     }

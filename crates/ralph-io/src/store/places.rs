@@ -154,6 +154,7 @@ fn reversed(path: &Path) -> impl Iterator<Item = OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ralph_core::protocol::event::ToolInput;
     use std::fs;
 
     #[test]
@@ -191,6 +192,125 @@ mod tests {
         assert_eq!(resolved("file/x"), expected("file/x"));
         assert_eq!(resolved("new/../x"), expected("x"));
         assert_eq!(resolved("new/deep/../../d"), expected("file"));
+        link("file", "l1");
+        (2..=MOST_LINKS + 2).for_each(|n| link(&format!("l{}", n - 1), &format!("l{n}")));
+        assert_eq!(resolved(&format!("l{MOST_LINKS}")), expected("file"), "as the kernel");
+        assert!(top.join(format!("l{MOST_LINKS}")).exists());
+        for more in [MOST_LINKS + 1, MOST_LINKS + 2] {
+            assert_eq!(resolved(&format!("l{more}")), None);
+        }
+    }
+
+    #[test]
+    fn a_skill_is_ours_if_every_text_of_it_is_and_stays_in_the_shell_without_hooks() {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in [
+            ("top/.claude/skills/above/SKILL.md", "its text"),
+            ("top/p/.claude/commands/own.md", "its text"),
+            ("top/p/.claude/commands/both.md", "its text"),
+            ("config/skills/both/SKILL.md", "---\n  hooks: {}\n---\n"),
+            ("config/skills/late/SKILL.md", "one\n\nhooks"),
+            ("config/skills/word/SKILL.md", "no hooks"),
+            ("config/skills/ship/SKILL.md", "ours"),
+            ("config/skills/edited/SKILL.md", "ours, edited"),
+            ("config/skills/twice/SKILL.md", "ours"),
+            ("top/.claude/commands/twice.md", "theirs"),
+            ("config/skills/renamed/SKILL.md", "ours"),
+            ("plugin/commands/inside.md", "ours"),
+            ("config/skills/a/b/SKILL.md", "below"),
+            ("config/commands/.hidden.md", "hidden"),
+            ("config/commands/.md", "nameless"),
+            ("config/skills/SKILL.md", "nameless"),
+        ] {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let cwd = folder.path().join("top/p").display().to_string();
+        let shipped: Vec<(&str, &str)> =
+            ["ship", "edited", "twice", "inside"].iter().map(|name| (*name, "ours")).collect();
+        let looked = |said: &str, with_plugin: bool| {
+            let plugin = folder.path().join("plugin").display().to_string();
+            let mut places = ProtectedPaths {
+                config_dirs: vec![folder.path().join("config").display().to_string()],
+                plugin_root: with_plugin.then_some(plugin),
+                ..ProtectedPaths::default()
+            };
+            let input = ToolInput { skill: Some(said.to_owned()), ..ToolInput::default() };
+            let call =
+                ToolCall { tool: "Skill", input: &input, cwd: &cwd, resolved: None, cut: false };
+            look(&mut places, &call, &shipped);
+            let Skill { is_shipped, stays_in_shell } = places.skill.unwrap();
+            (is_shipped, stays_in_shell)
+        };
+        const UNKNOWN: (bool, bool) = (false, false);
+        const HARMLESS: (bool, bool) = (false, true);
+        for (said, without_plugin, with_plugin) in [
+            ("above", HARMLESS, HARMLESS),
+            ("own", HARMLESS, HARMLESS),
+            ("/own", HARMLESS, HARMLESS),
+            ("word", HARMLESS, HARMLESS),
+            ("both", UNKNOWN, UNKNOWN),
+            ("late", UNKNOWN, UNKNOWN),
+            ("ship", (true, true), (true, true)),
+            ("//ship", (true, true), (true, true)),
+            ("ralph:ship", UNKNOWN, (true, false)),
+            ("/ralph:ship", UNKNOWN, (true, false)),
+            ("tools:ship", UNKNOWN, UNKNOWN),
+            ("a:ralph:ship", UNKNOWN, UNKNOWN),
+            ("tools:own", UNKNOWN, UNKNOWN),
+            ("ralph:own", UNKNOWN, UNKNOWN),
+            ("edited", HARMLESS, HARMLESS),
+            ("twice", HARMLESS, HARMLESS),
+            ("ralph:twice", UNKNOWN, UNKNOWN),
+            ("renamed", HARMLESS, HARMLESS),
+            ("inside", UNKNOWN, (true, true)),
+            ("ralph:inside", UNKNOWN, (true, false)),
+            ("tools:inside", UNKNOWN, UNKNOWN),
+            ("none", UNKNOWN, UNKNOWN),
+            ("ralph:none", UNKNOWN, UNKNOWN),
+            ("a/b", UNKNOWN, UNKNOWN),
+            (".hidden", UNKNOWN, UNKNOWN),
+            ("", UNKNOWN, UNKNOWN),
+            ("ralph:", UNKNOWN, UNKNOWN),
+            ("/", UNKNOWN, UNKNOWN),
+        ] {
+            assert_eq!(looked(said, false), without_plugin, "{said}");
+            assert_eq!(looked(said, true), with_plugin, "{said}");
+        }
+    }
+
+    #[test]
+    fn the_links_of_a_call_are_told_and_executables_only_for_an_edit_of_such_a_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("real/below")).unwrap();
+        std::os::unix::fs::symlink("real/below", top.join("link")).unwrap();
+        let looked = |path: &str| {
+            let path = top.join(path).display().to_string();
+            let input = ToolInput { file_path: Some(path), ..ToolInput::default() };
+            let cwd = top.display().to_string();
+            let call =
+                ToolCall { tool: "Write", input: &input, cwd: &cwd, resolved: None, cut: false };
+            let mut places = ProtectedPaths::default();
+            look(&mut places, &call, &[]);
+            assert_eq!(places.skill, None);
+            places.links
+        };
+        let path = |name: &str| top.join(name).display().to_string();
+        assert_eq!(looked("real/below/a"), []);
+        assert_eq!(looked("real/../link/a"), [(path("link/a"), path("real/below/a"))]);
+
+        let home = Home::at(&top);
+        let all = gather(&home);
+        assert_eq!(all.executables, executables());
+        assert_eq!(all.executables.len(), 1);
+        let none = ProtectedPaths { executables: Vec::new(), ..all.clone() };
+        for (names, expected) in
+            [(&["notes.md", "a/b.rs"][..], &none), (&[], &none), (&["notes.md", "bin/ralph"], &all)]
+        {
+            assert_eq!(gather_for_edit(&home, names), *expected, "{names:?}");
+        }
     }
 
     #[test]

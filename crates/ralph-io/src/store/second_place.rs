@@ -164,12 +164,62 @@ mod tests {
     }
 
     #[test]
+    fn the_record_names_the_machines_start_and_the_digests() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = place(folder.path());
+        let recorded = || std::fs::read_to_string(place.digests()).unwrap();
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let [one, two] = [xxh3_128(b"one"), xxh3_128(b"two")];
+        place.announce(b"one", b"two").unwrap();
+        assert_eq!(recorded(), format!("{}\n{one:032x}\n{two:032x}\n", boot.trim()));
+        place.keep(b"two");
+        assert_eq!(recorded(), format!("{}\n{two:032x}\n", boot.trim()));
+    }
+
+    #[test]
+    fn where_nothing_can_ever_be_written_nothing_is_noted() {
+        for (kind, closed) in [
+            (ErrorKind::PermissionDenied, true),
+            (ErrorKind::ReadOnlyFilesystem, true),
+            (ErrorKind::StorageFull, false),
+            (ErrorKind::NotFound, false),
+        ] {
+            assert_eq!(is_closed(kind), closed, "{kind}");
+        }
+        // Nobody makes a folder there.
+        let closed = SecondPlace { folder: "/sys/ralph".into() };
+        closed.announce(b"one", b"two").unwrap();
+        assert!(closed.accepts(b"three"));
+    }
+
+    /// A write fails at a link to what cannot be written, in the place of the temporary file.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_state_is_not_written_without_a_note_where_there_was_one_or_the_disk_is_full() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = place(folder.path());
+        std::fs::create_dir_all(&place.folder).unwrap();
+        let temporary = place.folder.join(format!(".digests.tmp-{}", std::process::id()));
+        let announce = |to: &str| {
+            std::os::unix::fs::symlink(to, &temporary).unwrap();
+            place.announce(b"one", b"two").map_err(|error| error.to_string())
+        };
+        let could_not = Err(format!("could not write `{}`", place.digests().display()));
+        assert_eq!(announce("/sys/ralph"), Ok(()), "it never could be written");
+        assert_eq!(announce("/dev/full"), could_not);
+        place.announce(b"one", b"two").unwrap();
+        assert_eq!(announce("/sys/ralph"), could_not);
+        assert!(place.accepts(b"two") && !place.accepts(b"three"), "the note is there");
+    }
+
+    #[test]
     fn a_copy_is_used_only_if_it_is_whole() {
         let folder = tempfile::tempdir().unwrap();
         let place = place(folder.path());
         place.announce(b"one", b"two").unwrap();
-        assert_eq!(place.copy(), None);
+        assert_eq!((place.copy(), place.has_copy()), (None, false));
         place.keep(b"two");
+        assert!(place.has_copy());
         assert_eq!(place.copy().as_deref(), Some(&b"two"[..]));
         std::fs::write(place.copy_file(), "t").unwrap();
         assert_eq!(place.copy(), None);

@@ -103,3 +103,145 @@ fn of_planning(state: &LoopState) -> Option<Standing> {
     let network = Settings::of(state).wall().network.unwrap_or(false);
     (state.is_live() && state.ralplan().is_some()).then_some(Standing { network })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::clock;
+    use ralph_core::state::{EndingKind, Phase, RalplanState};
+    use serde_json::json;
+
+    fn home() -> (tempfile::TempDir, Home) {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("ralph"));
+        home.prepare().unwrap();
+        (folder, home)
+    }
+
+    fn planning(session_id: &str) -> LoopState {
+        LoopState {
+            session_id: session_id.to_owned(),
+            phase: Phase::Implementation,
+            mode: RalplanState::default().into(),
+            ..LoopState::default()
+        }
+    }
+
+    const CLOSED: Option<Standing> = Some(Standing { network: false });
+
+    #[test]
+    fn a_flag_is_known_by_its_path_and_holds_that_of_its_loop() {
+        let (_folder, home) = home();
+        let flag = WallFlag::of(&home, "s").unwrap();
+        assert_eq!(flag.path(), home.root().join("walls/s"));
+        assert!(WallFlag::of(&home, "../s").is_err());
+        let file = LoopFile::at(home.loops().join("L/state.json"));
+        for (of_loop, text) in [
+            (None, ""),
+            (Some(&file), file.path().to_str().unwrap()),
+            (Some(&file), file.path().to_str().unwrap()),
+            (None, ""),
+        ] {
+            flag.raise(of_loop).unwrap();
+            assert_eq!(std::fs::read_to_string(flag.path()).unwrap(), text);
+        }
+        let at = |path: &str| WallFlag::at(&home.root().join(path)).map(|flag| flag.path());
+        assert_eq!(at("walls/s"), Some(flag.path()));
+        assert_eq!(at("walls/.s"), None);
+        assert_eq!(at("elsewhere/s"), None);
+        assert_eq!(at("walls/s/walls"), None);
+    }
+
+    #[test]
+    fn a_lowered_flag_is_gone_with_what_the_sessions_commands_left() {
+        let (_folder, home) = home();
+        let name = format!("lowered-{}", std::process::id());
+        let flag = WallFlag::of(&home, &name).unwrap();
+        flag.raise(None).unwrap();
+        let private = flag.private_folder().unwrap();
+        let temporary = std::env::temp_dir().canonicalize().unwrap();
+        assert_eq!(private, temporary.join(format!("ralph-wall-{name}")));
+        std::fs::write(private.join("left"), "").unwrap();
+        assert_eq!(flag.private_folder().unwrap(), private, "it is there already");
+        flag.lower();
+        assert!(!flag.path().exists() && !private.exists());
+    }
+
+    #[test]
+    fn the_flags_of_one_loop_are_lowered_and_those_of_others_stand() {
+        let (_folder, home) = home();
+        let [one, other] = ["L", "M"].map(|id| LoopFile::at(home.loops().join(id).join("s.json")));
+        lower_all(&home, &one);
+        let raised = [("a", Some(&one)), ("b", Some(&other)), ("c", Some(&one)), ("d", None)];
+        let flags = raised.map(|(id, file)| {
+            let flag = WallFlag::of(&home, id).unwrap();
+            flag.raise(file).unwrap();
+            flag
+        });
+        lower_all(&home, &one);
+        assert_eq!(flags.map(|flag| flag.path().exists()), [false, true, false, true]);
+    }
+
+    #[test]
+    fn a_flag_stands_while_the_loop_that_it_names_is_planned_in_or_cannot_be_read() {
+        let (_folder, home) = home();
+        let made = |mut state: LoopState| {
+            let file = lifecycle::create(&home, &mut state).unwrap();
+            (file, state)
+        };
+        let of = |settings| LoopState { settings, ..planning("") };
+        let open = json!({ "wall": { "network": true } });
+        let shut = json!({ "wall": { "network": false } });
+        let ended = || {
+            let mut state = planning("");
+            state.end(EndingKind::Cancelled, "", clock::now());
+            state
+        };
+        let broken = || {
+            let (file, _) = made(planning(""));
+            crate::store::second_place::SecondPlace::of(file.path()).unwrap().remove();
+            atomic::write(file.path(), b"{").unwrap();
+            file
+        };
+        let archived = || {
+            let (file, state) = made(ended());
+            archive::put_away(&home, &file, &state.loop_id, clock::now()).unwrap();
+            crate::store::second_place::SecondPlace::of(file.path()).unwrap().remove();
+            file
+        };
+        let plain = LoopState { mode: LoopState::default().mode, ..planning("") };
+        let flag = WallFlag::of(&home, "s").unwrap();
+        for (file, standing) in [
+            (made(planning("")).0, CLOSED),
+            (made(of(shut)).0, CLOSED),
+            (made(of(open)).0, Some(Standing { network: true })),
+            (made(LoopState { phase: Phase::Paused, ..planning("") }).0, CLOSED),
+            (made(ended()).0, None),
+            (made(plain).0, None),
+            (broken(), CLOSED),
+            (archived(), None),
+            (LoopFile::at(home.loops().join("never/state.json")), None),
+        ] {
+            flag.raise(Some(&file)).unwrap();
+            assert_eq!(flag.stands(), standing, "{}", file.path().display());
+        }
+        let file = LoopFile::at(home.loops().join("never/state.json"));
+        lifecycle::bind(&home, &file, "s").unwrap();
+        assert_eq!(flag.stands(), CLOSED, "its session is bound to a loop that is not there");
+    }
+
+    #[test]
+    fn a_flag_that_names_no_loop_stands_for_that_of_its_session() {
+        let (_folder, home) = home();
+        let flag = WallFlag::of(&home, "s").unwrap();
+        assert_eq!(flag.stands(), None, "no flag, no loop");
+        flag.raise(None).unwrap();
+        assert_eq!(flag.stands(), None, "no loop");
+        let open = json!({ "wall": { "network": true } });
+        let mut state = LoopState { settings: open, ..planning("s") };
+        lifecycle::create(&home, &mut state).unwrap();
+        assert_eq!(flag.stands(), Some(Standing { network: true }));
+        atomic::write(&home.manifest_folder().join("s"), b"relative").unwrap();
+        assert_eq!(flag.stands(), CLOSED, "its loop is not known");
+    }
+}

@@ -161,3 +161,162 @@ fn digest(kind: WatchedKind, path: &Path) -> String {
         kind => kind.digest(safe_read::beginning(path, LONGEST).as_deref()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::state::LoopState;
+    use std::time::{Duration, SystemTime};
+
+    /// A loop, and files that are watched for it.
+    struct TestLoop {
+        folder: tempfile::TempDir,
+        file: LoopFile,
+    }
+
+    fn test_loop() -> TestLoop {
+        let folder = tempfile::tempdir().unwrap();
+        let of_loop = folder.path().join("ralph/loops/L");
+        fs::create_dir_all(&of_loop).unwrap();
+        let file = LoopFile::at(of_loop.join("state.json"));
+        file.create(&LoopState { loop_id: "L".to_owned(), ..LoopState::default() }).unwrap();
+        TestLoop { folder, file }
+    }
+
+    impl TestLoop {
+        fn path(&self, name: &str) -> PathBuf {
+            self.folder.path().join(name)
+        }
+
+        fn place(&self) -> SecondPlace {
+            SecondPlace::of(self.file.path()).unwrap()
+        }
+
+        /// Writes a file, with another time at each call.
+        fn write(&self, name: &str, text: &str) {
+            let path = self.path(name);
+            let later = fs::metadata(&path).and_then(|about| about.modified());
+            let later = later.map_or(SystemTime::UNIX_EPOCH, |at| at + Duration::from_secs(1));
+            fs::write(&path, text).unwrap();
+            fs::File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
+        }
+
+        fn watch(&self, files: &[(WatchedKind, &str)]) {
+            let mark = |(kind, name): &(WatchedKind, &str)| Mark::of(*kind, self.path(name));
+            keep(&self.place(), &files.iter().map(mark).collect::<Vec<_>>());
+        }
+
+        fn words(&self, before: &str, name: &str, after: &str) -> String {
+            format!("{before}`{}` {after}", self.path(name).display())
+        }
+    }
+
+    const NONE: [String; 0] = [];
+
+    #[test]
+    fn a_file_counts_as_changed_if_what_counts_in_it_has_and_an_executable_at_each_write() {
+        let at = test_loop();
+        assert_eq!(changes(&at.file), NONE, "nothing was kept");
+        at.write("client", r#"{"hooks": {}, "model": "a"}"#);
+        at.write("ralph.toml", "# a");
+        at.write("ralph-stop-hook", "a");
+        at.watch(&[
+            (WatchedKind::ClientSettings, "client"),
+            (WatchedKind::RalphSettings, "ralph.toml"),
+            (WatchedKind::PluginHooks, "hooks"),
+            (WatchedKind::Executable, "ralph-stop-hook"),
+        ]);
+        assert_eq!(changes(&at.file), NONE);
+        let mut changed = Vec::new();
+        for (name, text, whose) in [
+            ("client", r#"{"hooks": {}, "model": "b"}"#, None),
+            ("ralph.toml", "# a", None),
+            ("client", r#"{"hooks": {"Stop": []}}"#, Some("the hooks of ")),
+            ("ralph.toml", "# b", Some("the settings ")),
+            ("hooks", "{}", Some("the hooks of a plugin in ")),
+            ("ralph-stop-hook", "a", Some("the executable ")),
+        ] {
+            at.write(name, text);
+            changed.extend(whose.map(|whose| at.words(whose, name, "changed")));
+            assert_eq!(changes(&at.file), changed, "{name} {text}");
+            assert_eq!(changes(&at.file), changed, "it stays so");
+        }
+        fs::remove_file(at.path("client")).unwrap();
+        changed[0] = at.words("", "client", "was removed");
+        assert_eq!(changes(&at.file), changed);
+    }
+
+    #[test]
+    fn what_was_rewritten_alike_is_not_read_again_and_a_change_beside_it_is_not_forgotten() {
+        let at = test_loop();
+        let [one, other] = ["one", "other"].map(|name| (WatchedKind::RalphSettings, name));
+        at.write("one", "# a");
+        at.write("other", "# a");
+        at.watch(&[one, other]);
+        let marks = || fs::read_to_string(at.place().marks()).unwrap();
+        let before = marks();
+        at.write("one", "# a");
+        assert_eq!(changes(&at.file), NONE);
+        assert_ne!(marks(), before, "its new time is kept");
+        let now =
+            Mark::of(one.0, at.path("one")).line() + &Mark::of(other.0, at.path("other")).line();
+        assert_eq!(marks(), now);
+        at.write("one", "# a");
+        at.write("other", "# b");
+        for _ in 0..2 {
+            assert_eq!(changes(&at.file), [at.words("the settings ", "other", "changed")]);
+            assert_eq!(marks(), now);
+        }
+    }
+
+    #[test]
+    fn a_new_name_of_an_executable_is_no_write_of_it_and_one_of_settings_is() {
+        let at = test_loop();
+        at.write("file", "a");
+        let path = at.path("file");
+        let both =
+            || [WatchedKind::Executable, WatchedKind::ClientSettings].map(|kind| stat(kind, &path));
+        let [executable, settings] = both();
+        let changed = || path.metadata().map(|about| (about.ctime(), about.ctime_nsec())).unwrap();
+        let before = changed();
+        // The clock of the file system may be slow.
+        while changed() == before {
+            fs::hard_link(&path, at.path("link")).unwrap();
+            fs::remove_file(at.path("link")).unwrap();
+        }
+        let now = both();
+        assert_eq!(now[0], executable);
+        assert_ne!(now[1], settings);
+        assert_eq!(stat(WatchedKind::Executable, &at.path("none")), "");
+        for change in [
+            |path: &Path| fs::write(path, "longer").unwrap(),
+            |path: &Path| fs::rename(path.with_file_name("new"), path).unwrap(),
+        ] {
+            at.write("new", "a");
+            let before = both();
+            change(&path);
+            let now = both();
+            assert!(now[0] != before[0] && now[1] != before[1]);
+        }
+    }
+
+    #[test]
+    fn a_state_that_something_else_changed_or_removed_is_told_of() {
+        let at = test_loop();
+        let state =
+            |after: &str| [format!("the loop's state `{}` {after}", at.file.path().display())];
+        assert_eq!(changes(&at.file), NONE);
+        let ours = fs::read(at.file.path()).unwrap();
+        for other in [&b"{}"[..], b"", &ours[1..]] {
+            fs::write(at.file.path(), other).unwrap();
+            assert_eq!(changes(&at.file), state("changed"));
+        }
+        fs::remove_file(at.file.path()).unwrap();
+        assert_eq!(changes(&at.file), state("was removed"));
+        fs::create_dir(at.file.path()).unwrap();
+        assert_eq!(changes(&at.file), state("changed"));
+        fs::remove_dir(at.file.path()).unwrap();
+        at.place().remove();
+        assert_eq!(changes(&at.file), NONE, "nothing was kept of it");
+    }
+}

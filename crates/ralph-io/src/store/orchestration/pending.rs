@@ -156,11 +156,39 @@ fn put_away(top: &Path, id: &OrchestrationId, name: &str) -> Result<()> {
 }
 
 #[cfg(test)]
-impl Pending {
-    /// The first steps only, as left by a writer that was killed after them.
-    pub(super) fn first(&self, steps: usize) -> Pending {
-        let files: Vec<File> = self.files.iter().take(steps).cloned().collect();
-        let rest = steps - files.len();
-        Pending { files, heard: self.heard.iter().take(rest).cloned().collect(), own: None }
+mod tests {
+    use super::*;
+
+    impl Pending {
+        /// The first steps only, as left by a writer that was killed after them.
+        pub(crate) fn first(&self, steps: usize) -> Pending {
+            let files: Vec<File> = self.files.iter().take(steps).cloned().collect();
+            let rest = steps - files.len();
+            Pending { files, heard: self.heard.iter().take(rest).cloned().collect(), own: None }
+        }
+    }
+
+    #[test]
+    fn what_takes_more_than_one_rename_is_several() {
+        let file = File { path: "plan.md".to_owned(), before: None, text: String::new() };
+        for (files, heard, own, is_several) in [
+            (0, 0, false, false),
+            (1, 0, false, false),
+            (0, 1, false, false),
+            (0, 0, true, false),
+            (2, 0, false, true),
+            (0, 2, false, true),
+            (1, 1, false, true),
+            (1, 0, true, true),
+            (0, 1, true, true),
+            (3, 2, true, true),
+        ] {
+            let pending = Pending {
+                files: vec![file.clone(); files],
+                heard: vec![String::new(); heard],
+                own: own.then(Own::default),
+            };
+            assert_eq!(pending.is_several(), is_several, "{files} {heard} {own}");
+        }
     }
 }

@@ -100,3 +100,36 @@ fn list(top: &Path, folder: &Path, below: &str, deep: usize, seen: &mut Snapshot
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::sandbox::Sandbox;
+
+    fn listed(at: &Sandbox, n_before: usize) -> Result<Vec<String>> {
+        let id = OrchestrationId::parse("260131-120000").unwrap();
+        let mut seen = Snapshot::new(id, "");
+        seen.files = (0..n_before).map(|n| (format!("{n:05}"), None)).collect();
+        list(&at.root(), &at.root(), "", DEEPEST, &mut seen)?;
+        Ok(seen.files.into_keys().filter(|name| name.parse::<usize>().is_err()).collect())
+    }
+
+    #[test]
+    fn every_visible_file_is_listed_to_a_depth_and_as_many_as_an_orchestration_may_have() {
+        let at = Sandbox::folder();
+        let deepest = ["d"; DEEPEST].join("/");
+        at.write(&format!("{deepest}/file"), "");
+        at.write(&format!("{deepest}/deeper/file"), "");
+        at.write("plan.md", "");
+        at.write(".plan.md.tmp-1", "");
+        at.write(".git/x", "");
+        at.link("astray", "/none");
+        at.link("link", "d");
+        let expected =
+            ["astray".to_owned(), format!("{deepest}/file"), "link".into(), "plan.md".into()];
+        assert_eq!(listed(&at, 0).unwrap(), expected);
+        assert_eq!(listed(&at, MOST_FILES - 4).unwrap(), expected);
+        let why = listed(&at, MOST_FILES - 3).unwrap_err().to_string();
+        assert_eq!(why, "orchestration 260131-120000 has more than 20000 files");
+    }
+}

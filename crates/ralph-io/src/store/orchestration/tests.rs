@@ -2,13 +2,16 @@
 
 use super::*;
 use crate::process::sandbox::Sandbox;
+use ralph_core::modes::orchestration::agents::Mode;
 use ralph_core::modes::orchestration::change::{RouterWrite, apply};
+use ralph_core::modes::orchestration::invocation::{CallKey, Running};
 use ralph_core::modes::orchestration::metadata::{Counts, OrchestrationMetadata};
 use ralph_core::modes::orchestration::progress::Progress;
 use ralph_core::modes::orchestration::signal::SignalKeyword;
 use ralph_core::modes::orchestration::state::State;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::time::Duration;
 
 const AT: &str = ".ralph-sessions/260131-120000";
 
@@ -223,4 +226,66 @@ fn signals_of_one_moment_are_heard_in_their_order_and_feedback_is_never_laid_ove
             .unwrap(),
         None
     );
+}
+
+#[test]
+fn each_of_many_begun_at_once_is_named_after_the_next_free_second() {
+    let at = Sandbox::folder();
+    let sessions = sessions(&at);
+    let name = |later| sessions.name_of(now() + jiff::SignedDuration::from_secs(later)).unwrap();
+    for later in 0..3 {
+        assert_eq!(sessions.begin_now("Build a door", now()).unwrap(), name(later));
+    }
+    for later in 3..59 {
+        fs::create_dir(at.path("project/.ralph-sessions").join(name(later).as_str())).unwrap();
+    }
+    assert_eq!(sessions.begin_now("Build a door", now()).unwrap(), name(59));
+    let why = sessions.begin_now("Build a door", now()).unwrap_err().to_string();
+    assert_eq!(why, "each second of this minute has an orchestration; name one with `--id ID`");
+}
+
+#[test]
+fn what_a_killed_writer_was_about_to_keep_is_seen_and_then_kept() {
+    let at = Sandbox::folder();
+    let sessions = laid_out(&at);
+    let key = CallKey { mode: Mode::Initialize, task: String::new(), iteration: 1, cycle: 0 };
+    let running = Some(vec![Running { key, since: now() }]);
+    let before = sessions.read(&id()).unwrap().unwrap();
+    let after =
+        Snapshot { running: running.clone(), request: "A gate".to_owned(), ..before.clone() };
+    let kept = Own::read(&sessions.own(&id())).unwrap();
+    Pending::of(&before, &after, &kept).write(&sessions.own(&id())).unwrap();
+    assert_eq!(Own::read(&sessions.own(&id())).unwrap(), kept, "it was killed before that");
+    let seen = sessions.read(&id()).unwrap().unwrap();
+    assert_eq!((seen.running, seen.request.as_str()), (running.clone(), "A gate"));
+    sessions.update(&id(), |seen| Ok((seen.clone(), ()))).unwrap().unwrap();
+    let mut kept = before;
+    Own::read(&sessions.own(&id())).unwrap().tell(&mut kept);
+    assert_eq!((kept.running, kept.request.as_str()), (running, "A gate"));
+}
+
+#[test]
+fn of_a_killed_driver_each_call_is_left_with_what_it_was_told() {
+    let at = Sandbox::folder();
+    let sessions = laid_out(&at);
+    let left = |patience| sessions.left_calls(&id(), patience);
+    assert_eq!(left(Duration::ZERO).unwrap(), [], "there was no driver");
+    let driver = sessions.drive(&id()).unwrap();
+    assert!(driver.is_some() && sessions.drive(&id()).unwrap().is_none(), "there is one");
+    sessions.note_call(&id(), "b", "STEER: tabs\n").unwrap();
+    sessions.note_call(&id(), "c", "").unwrap();
+    let running =
+        ["a", "b"].map(|name| lock::take(&sessions.call(&id(), name), Duration::ZERO).unwrap());
+    fs::write(sessions.call(&id(), "d").with_extension("json"), "").unwrap();
+    let why = left(Duration::ZERO).unwrap_err().to_string();
+    assert_eq!(why, "an agent of an earlier run of orchestration 260131-120000 is still running");
+    drop(running);
+    let call = |name: &str, told: &str| (name.to_owned(), told.to_owned());
+    let all = [call("a", ""), call("b", "STEER: tabs\n"), call("c", "")];
+    assert_eq!(left(lock::DEADLINE).unwrap(), all);
+    for name in ["a", "b", "none"] {
+        sessions.forget_call(&id(), name);
+    }
+    assert_eq!(left(Duration::ZERO).unwrap(), [call("c", "")]);
+    assert_eq!(sessions.inputs(&id()), at.path(&format!("project/{AT}/signals/inputs")));
 }
