@@ -194,6 +194,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("spare");
         let mut bytes = vec![b'a'; 3 * PIECE + 5];
+        let file = overwrite(&path, &bytes).unwrap().metadata().unwrap().ino();
         for at in [0, PIECE - 1, PIECE, 2 * PIECE + 17, 3 * PIECE, 3 * PIECE + 4] {
             bytes[at] = b'b';
             overwrite(&path, &bytes).unwrap();
@@ -204,6 +205,7 @@ mod tests {
             overwrite(&path, &bytes).unwrap();
             assert_eq!(std::fs::read(&path).unwrap(), bytes, "{length}");
         }
+        assert_eq!(path.metadata().unwrap().ino(), file, "the file keeps its blocks");
     }
 
     #[test]

@@ -178,6 +178,30 @@ mod tests {
     }
 
     #[test]
+    fn each_project_has_its_own_folder_without_what_older_versions_kept_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("home"));
+        let [one, other] =
+            ["/one", "/other"].map(|root| CheckStore::of(&home, Path::new(root)).unwrap());
+        assert_ne!(one.folder(), other.folder());
+        assert_eq!(one.folder().parent().unwrap(), home.root().join("checks"));
+        for name in OLDER {
+            std::fs::create_dir_all(one.folder().join(name).join("full")).unwrap();
+        }
+        let again = CheckStore::of(&home, Path::new("/one")).unwrap();
+        assert_eq!(again.folder(), one.folder());
+        let entries = std::fs::read_dir(one.folder()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["locks", "output", "runs", "tools"]);
+        assert_eq!(one.tools(), one.folder().join("tools"));
+        assert_eq!(one.elsewhere(), one.folder().join("elsewhere"));
+        let [first, second] = ["first", "second"].map(|key| one.output(key));
+        assert!(first != second && first == one.output("first"));
+        assert_eq!(first.parent().unwrap(), one.folder().join("output"));
+    }
+
+    #[test]
     fn documents_are_changed_in_one_step_and_what_is_broken_counts_as_absent() {
         let folder = tempfile::tempdir().unwrap();
         let kept = CheckStore::of(&Home::at(folder.path().join("home")), Path::new("/p")).unwrap();
@@ -188,6 +212,12 @@ mod tests {
             }
         });
         assert_eq!(kept.read::<u32>("n"), Some(8));
+        let names = |folder: &str| -> Vec<_> {
+            let entries = std::fs::read_dir(kept.folder().join(folder)).unwrap();
+            entries.map(|entry| entry.unwrap().path()).collect()
+        };
+        assert_eq!(names("runs"), [kept.document("n")]);
+        assert_eq!(names("locks"), [kept.lock_path("n").with_extension("lock")]);
         kept.write("n", &3_u32).unwrap();
         kept.write("m", &4_u32).unwrap();
         assert_eq!(["n", "m", "o"].map(|name| kept.read::<u32>(name)), [Some(3), Some(4), None]);

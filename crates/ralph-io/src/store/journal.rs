@@ -120,12 +120,9 @@ pub fn last(folder: &Path, most: usize) -> Vec<Short> {
     let mut length = 64 << 10;
     while length <= MOST_LOOKED_AT {
         let Ok(Some((tail, is_whole))) = safe_read::tail(&path(folder), length) else { break };
-        let mut lines = tail.split(|byte| *byte == b'\n');
-        if !is_whole {
-            // Most likely only part of a line.
-            lines.next();
-        }
-        let entries = lines.rev().filter_map(|line| serde_json::from_slice(line).ok());
+        // The end of a line alone does not parse.
+        let lines = tail.split(|byte| *byte == b'\n').rev();
+        let entries = lines.filter_map(|line| serde_json::from_slice(line).ok());
         found = entries.take(most).collect();
         if is_whole || found.len() == most {
             break;

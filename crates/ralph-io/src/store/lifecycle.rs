@@ -463,7 +463,7 @@ fn id_in_place(file: &LoopFile, state: &LoopState) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::state::EndingKind;
+    use ralph_core::state::{EndingKind, ModeState, RefineState};
 
     pub(super) struct TestLoop {
         _folder: tempfile::TempDir,
@@ -681,6 +681,107 @@ mod tests {
             };
             assert_eq!(has_left(&at.home, &at.file, &state, "t"), left, "{session} {lineage:?}");
         }
+    }
+
+    #[test]
+    fn a_planned_loop_stays_its_projects_while_it_is_refined_and_until_another_works() {
+        let at = running_loop();
+        let add = |phase: Phase, mode: ModeState| {
+            let session_id = String::new();
+            let mut state = LoopState { phase, mode, session_id, ..at.state.clone() };
+            create(&at.home, &mut state).unwrap()
+        };
+        let refine = || RefineState::default().into();
+        let first = add(Phase::Implementation, refine());
+        let root = Path::new(&at.state.project_root);
+        let of_it = || of_project(&at.home, root).unwrap().unwrap();
+        assert_eq!(of_it(), first, "nothing was planned");
+        let planned = add(Phase::Planned, ModeState::Plain);
+        assert_eq!(of_it(), planned);
+        add(Phase::Implementation, refine());
+        assert_eq!(of_it(), planned);
+        let working = add(Phase::Implementation, ModeState::Plain);
+        assert_eq!(of_it(), working);
+    }
+
+    #[test]
+    fn a_session_is_freed_of_its_own_loop_alone_and_once() {
+        let at = running_loop();
+        let mut other = LoopState { session_id: "t".to_owned(), ..at.state.clone() };
+        let other = create(&at.home, &mut other).unwrap();
+        for (id, file, freed) in [
+            ("t", &at.file, false),
+            ("s", &other, false),
+            ("none", &at.file, false),
+            ("../s", &at.file, false),
+            ("", &at.file, false),
+            ("s", &at.file, true),
+            ("s", &at.file, false),
+        ] {
+            assert_eq!(release(&at.home, file, id).unwrap(), freed, "{id}");
+            assert_eq!(of_session(&at.home, "t").unwrap().as_ref(), Some(&other), "{id}");
+        }
+        assert_eq!(of_session(&at.home, "s").unwrap(), None);
+        assert!(["", "s", "f85a-41"].into_iter().all(|id| check_session_id(id).is_ok()));
+        for (id, shown) in [("../s", "../s".to_owned()), (&"x/".repeat(99), "x/".repeat(40))] {
+            let why = format!("the session id `{shown}` cannot be used as a file name");
+            assert_eq!(check_session_id(id).unwrap_err().to_string(), why);
+        }
+    }
+
+    #[test]
+    fn a_loop_is_found_by_its_id_wherever_it_is_and_the_ended_ones_are_listed() {
+        let mut at = running_loop();
+        let id = at.state.loop_id.clone();
+        let mut twin = at.state.clone();
+        let twin_file = create(&at.home, &mut twin).unwrap();
+        let found = |id: &str| {
+            let seen = read_by_id(&at.home, id).unwrap();
+            seen.map(|(file, loaded)| (file, loaded.state))
+        };
+        assert_eq!(found(&id), Some((at.file.clone(), at.state.clone())));
+        assert_eq!(found(&twin.loop_id), Some((twin_file.clone(), twin.clone())));
+        assert_eq!(["", "none", "../loops"].map(found), [None, None, None]);
+        assert!(ended(&at.home).is_empty());
+        assert!(!is_put_away(&at.home, &at.file));
+        at.state.end(EndingKind::Cancelled, "", clock::now());
+        at.file.update(|state| *state = at.state.clone()).unwrap();
+        assert!(!let_go(&at.home, &at.file, &at.state).unwrap(), "the session is the twin's");
+        let archived = by_id(&at.home, &id).unwrap();
+        assert!(is_put_away(&at.home, &archived) && !at.file.folder().exists());
+        let listed: Vec<_> = ended(&at.home)
+            .into_iter()
+            .map(|(file, state)| (file, state.unwrap().loop_id))
+            .collect();
+        assert_eq!(listed, [(archived, id)]);
+    }
+
+    #[test]
+    fn a_session_is_bound_if_it_has_an_entry_however_damaged() {
+        let at = running_loop();
+        let bound = |id: &str| is_bound(&at.home, id);
+        assert_eq!(["s", "t", "", "../s"].map(bound), [true, false, false, false]);
+        atomic::write(&at.home.manifest_folder().join("s"), b"relative").unwrap();
+        assert!(bound("s"));
+        let state = by_its_state(&at.home, "s");
+        assert_eq!((state, by_its_state(&at.home, "t")), (Some(at.file.clone()), None));
+        at.file.update(|state| state.phase = Phase::Planned).unwrap();
+        assert_eq!(by_its_state(&at.home, "s"), None);
+    }
+
+    #[test]
+    fn an_id_tells_the_second_and_the_next_attempt_has_the_next() {
+        let at: Timestamp = "2026-01-31T23:59:59.007Z".parse().unwrap();
+        let salt = std::process::id().wrapping_mul(31).wrapping_add(7);
+        for attempt in [0, 1, 2, 50] {
+            let expected = format!("20260131-235959-{:04x}", (salt + attempt) & 0xffff);
+            assert_eq!(loop_id(at, attempt), expected);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path());
+        let why = make_folder(&home, &mut LoopState::default()).unwrap_err().to_string();
+        let shown = home.loops().join(loop_id(Timestamp::UNIX_EPOCH, 0)).display().to_string();
+        assert_eq!(why, format!("could not make the folder `{shown}`"));
     }
 
     #[test]
