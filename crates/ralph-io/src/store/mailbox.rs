@@ -435,6 +435,7 @@ mod tests {
         let at = mailbox();
         assert!(at.deliver(Recipient::Main).is_empty());
         let names = ["a", "b", "c"].map(|text| at.send(text));
+        assert_eq!(at.mailbox.watched(), at.mailbox.file.folder().join("signals/inputs"));
         assert_eq!(at.mailbox.waiting(), names);
         assert_eq!(at.mailbox.whereabouts(&names[0]), Whereabouts::Waits);
         assert_eq!(at.deliver(Recipient::Main), ["a", "b", "c"]);

@@ -39,7 +39,6 @@ fn from_environment(home: &Home) -> ProtectedPaths {
         user_config: settings::user_folder().map(text).unwrap_or_default(),
         plugin_root: client::plugin_root(),
         home: home_folder,
-        sessions: Vec::new(),
         ..ProtectedPaths::default()
     }
 }
@@ -303,8 +302,22 @@ mod tests {
 
         let home = Home::at(&top);
         let all = gather(&home);
-        assert_eq!(all.executables, executables());
-        assert_eq!(all.executables.len(), 1);
+        let user_home = std::env::var("HOME").unwrap_or_default();
+        let executable = std::env::current_exe().unwrap();
+        let expected = ProtectedPaths {
+            ralph_home: top.display().to_string(),
+            config_dirs: client::config_dir()
+                .map(|folder| folder.display().to_string())
+                .into_iter()
+                .chain([format!("{user_home}/.claude")])
+                .collect(),
+            user_config: settings::user_folder().unwrap().display().to_string(),
+            executables: vec![executable.parent().unwrap().display().to_string()],
+            plugin_root: client::plugin_root(),
+            home: user_home,
+            ..ProtectedPaths::default()
+        };
+        assert_eq!(all, expected);
         let none = ProtectedPaths { executables: Vec::new(), ..all.clone() };
         for (names, expected) in
             [(&["notes.md", "a/b.rs"][..], &none), (&[], &none), (&["notes.md", "bin/ralph"], &all)]

@@ -147,6 +147,7 @@ mod tests {
         assert_eq!(by_default, Some("/h/.local/share/ralph/kept/L".into()));
         assert_eq!(of("/x/mine/loops/L/state.json"), Some("/x/.ralph-kept/mine/L".into()));
         assert_eq!(of("/project/.claude/state.json"), None);
+        assert_eq!(place(Path::new("/x")).marks(), Path::new("/x/.ralph-kept/ralph/L/marks"));
     }
 
     #[test]

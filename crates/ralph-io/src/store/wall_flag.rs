@@ -203,8 +203,8 @@ mod tests {
             atomic::write(file.path(), b"{").unwrap();
             file
         };
-        let archived = || {
-            let (file, state) = made(ended());
+        let archived = {
+            let (file, state) = made(LoopState { created_at: clock::now(), ..ended() });
             archive::put_away(&home, &file, &state.loop_id, clock::now()).unwrap();
             crate::store::second_place::SecondPlace::of(file.path()).unwrap().remove();
             file
@@ -219,7 +219,7 @@ mod tests {
             (made(ended()).0, None),
             (made(plain).0, None),
             (broken(), CLOSED),
-            (archived(), None),
+            (archived.clone(), None),
             (LoopFile::at(home.loops().join("never/state.json")), None),
         ] {
             flag.raise(Some(&file)).unwrap();
@@ -228,6 +228,8 @@ mod tests {
         let file = LoopFile::at(home.loops().join("never/state.json"));
         lifecycle::bind(&home, &file, "s").unwrap();
         assert_eq!(flag.stands(), CLOSED, "its session is bound to a loop that is not there");
+        flag.raise(Some(&archived)).unwrap();
+        assert_eq!(flag.stands(), None, "whatever its session is bound to");
     }
 
     #[test]

@@ -197,6 +197,7 @@ mod tests {
             let path = self.path(name);
             let later = fs::metadata(&path).and_then(|about| about.modified());
             let later = later.map_or(SystemTime::UNIX_EPOCH, |at| at + Duration::from_secs(1));
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, text).unwrap();
             fs::File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
         }
@@ -266,6 +267,41 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(changes(&at.file), [at.words("the settings ", "other", "changed")]);
             assert_eq!(marks(), now);
+        }
+    }
+
+    #[test]
+    fn of_a_place_that_the_client_loads_from_each_text_counts_that_it_loads() {
+        let at = test_loop();
+        at.write("skills/tool/hooks/hooks.json", "{}");
+        at.write("dev-mods/one/main.js", "1");
+        at.watch(&[(WatchedKind::Loaded, "skills"), (WatchedKind::Loaded, "dev-mods")]);
+        for (name, text) in [
+            ("skills/tool/hooks/hooks.json", "{}"),
+            ("skills/tool/hooks/empty", ""),
+            ("skills/tool/SKILL.md", "not loaded by itself"),
+        ] {
+            at.write(name, text);
+            assert_eq!(changes(&at.file), NONE, "{name}");
+        }
+        let whose = "what the client loads from ";
+        let changed = ["skills", "dev-mods"].map(|name| at.words(whose, name, "changed"));
+        at.write("skills/tool/hooks/hooks.json", "[]");
+        assert_eq!(changes(&at.file), changed[..1]);
+        at.write("dev-mods/one/deep/more.js", "2");
+        assert_eq!(changes(&at.file), changed);
+    }
+
+    #[test]
+    fn what_decides_whether_a_loop_is_held_is_watched_from_each_renewal_on() {
+        let at = test_loop();
+        let settings = "project/.claude/settings.json";
+        at.write(settings, "{}");
+        for text in [r#"{"hooks": {"Stop": []}}"#, r#"{"hooks": {}}"#] {
+            renew(&at.file, &at.path("project"));
+            assert_eq!(changes(&at.file), NONE);
+            at.write(settings, text);
+            assert_eq!(changes(&at.file), [at.words("the hooks of ", settings, "changed")]);
         }
     }
 

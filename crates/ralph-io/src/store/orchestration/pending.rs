@@ -158,6 +158,7 @@ fn put_away(top: &Path, id: &OrchestrationId, name: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ralph_core::modes::orchestration::signal::UnheardSignal;
 
     impl Pending {
         /// The first steps only, as left by a writer that was killed after them.
@@ -166,6 +167,25 @@ mod tests {
             let rest = steps - files.len();
             Pending { files, heard: self.heard.iter().take(rest).cloned().collect(), own: None }
         }
+    }
+
+    #[test]
+    fn what_changes_is_pending_with_what_was_there_before() {
+        let id = OrchestrationId::parse("260131-120000").unwrap();
+        let signal = |name: &str| UnheardSignal::read(name, "INFO: x");
+        let before = Snapshot {
+            signals: ["a", "b", "c"].map(signal).to_vec(),
+            ..Snapshot::new(id, "Build a door")
+        };
+        let kept = Own::asked("Build a door");
+        let nothing = Pending { files: Vec::new(), heard: Vec::new(), own: None };
+        assert_eq!(Pending::of(&before, &before, &kept), nothing);
+        let after = Snapshot { signals: vec![signal("b")], ..before.clone() };
+        let heard = vec!["a".to_owned(), "c".to_owned()];
+        assert_eq!(Pending::of(&before, &after, &kept), Pending { heard, ..nothing.clone() });
+        let after = Snapshot { request: "Build a gate".to_owned(), ..before.clone() };
+        let own = Some(kept.with(&after));
+        assert_eq!(Pending::of(&before, &after, &kept), Pending { own, ..nothing });
     }
 
     #[test]

@@ -289,3 +289,54 @@ fn of_a_killed_driver_each_call_is_left_with_what_it_was_told() {
     assert_eq!(left(Duration::ZERO).unwrap(), [call("c", "")]);
     assert_eq!(sessions.inputs(&id()), at.path(&format!("project/{AT}/signals/inputs")));
 }
+
+#[test]
+fn a_signal_that_cannot_be_moved_and_a_folder_that_cannot_be_looked_at_are_errors() {
+    let at = Sandbox::folder();
+    let sessions = laid_out(&at);
+    let sent = sessions.send(&id(), SignalKeyword::Info, "hear me", now()).unwrap().unwrap();
+    let to = at.path("project").join(sent.replace("inputs", "processed"));
+    fs::create_dir(&to).unwrap();
+    let why = sessions.update(&id(), changes).unwrap_err().to_string();
+    assert_eq!(why, format!("could not move `{}`", at.path("project").join(&sent).display()));
+    fs::remove_dir(to).unwrap();
+    assert!(sessions.read(&id()).unwrap().unwrap().signals.is_empty(), "it is pending");
+
+    at.write("other/.ralph-sessions", "no folder");
+    let other = OrchestrationStore::of(&at.path("other"), &Home::at(at.path("home"))).unwrap();
+    let folder = at.path("other/.ralph-sessions/260131-120000");
+    let why = other.read(&id()).unwrap_err().to_string();
+    assert_eq!(why, format!("could not inspect `{}`", folder.display()));
+}
+
+#[test]
+fn the_texts_that_the_router_reads_are_read_and_others_named() {
+    let at = Sandbox::folder();
+    let sessions = laid_out(&at);
+    for name in ["feedbacks.md", "screen.txt"] {
+        at.write(&format!("project/{AT}/iterations/2/feedbacks/20260131-120000/{name}"), "text");
+    }
+    let seen = sessions.read(&id()).unwrap().unwrap();
+    let of =
+        |name: &str| seen.files[&format!("iterations/2/feedbacks/20260131-120000/{name}")].clone();
+    assert_eq!(["feedbacks.md", "screen.txt"].map(of), [Some("text".to_owned()), None]);
+}
+
+#[test]
+fn what_a_repair_replaces_is_kept() {
+    let at = Sandbox::folder();
+    let sessions = laid_out(&at);
+    let kept =
+        || fs::read_dir(sessions.own(&id()).join("before-repair")).into_iter().flatten().count();
+    sessions.update(&id(), changes).unwrap().unwrap();
+    assert_eq!(kept(), 0, "nothing was damaged");
+    let damaged = "version: 1\nsession_id: 260131-120000\norchestrator: [";
+    at.write(&format!("project/{AT}/metadata.yaml"), damaged);
+    let changed = sessions.update(&id(), changes).unwrap().unwrap();
+    assert!(!changed.before.damage.is_empty());
+    assert_eq!(kept(), 1);
+    let folder = sessions.keep(&changed.before, &changed.after, now()).unwrap().unwrap();
+    assert_eq!(folder, sessions.own(&id()).join("before-repair/20260131T120000Z"));
+    assert_eq!(fs::read_to_string(folder.join("metadata.yaml")).unwrap(), damaged);
+    assert_eq!(sessions.keep(&changed.after, &changed.after, now()).unwrap(), None);
+}
