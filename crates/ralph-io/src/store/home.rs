@@ -116,6 +116,13 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
+    impl Home {
+        /// The same home with a single manifest file.
+        pub(crate) fn with_manifest(self, file: &Path) -> Home {
+            Home { manifest: Some(file.to_owned()), ..self }
+        }
+    }
+
     #[track_caller]
     fn check(ralph: &str, xdg: &str, home: &str, expected: &str) {
         let set = |name: &str| match name {

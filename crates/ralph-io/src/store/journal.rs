@@ -195,6 +195,9 @@ mod tests {
         file.write_all(b"\n{\"at\":\"20").unwrap();
         let journal = load(folder.path()).unwrap();
         assert_eq!((journal.entries.len(), journal.n_unreadable), (1, 1));
+        std::fs::write(path(folder.path()), "\n \n").unwrap();
+        let journal = load(folder.path()).unwrap();
+        assert_eq!((journal.entries.len(), journal.n_unreadable), (0, 0), "nothing is in it");
         std::fs::write(path(folder.path()), "no line of ours\n").unwrap();
         assert!(load(folder.path()).is_err());
         std::fs::remove_file(path(folder.path())).unwrap();

@@ -770,6 +770,52 @@ mod tests {
     }
 
     #[test]
+    fn a_state_in_place_is_named_by_its_manifest_and_completed_alike_wherever_it_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let [single, path] = ["manifest", "state.json"].map(|name| folder.path().join(name));
+        let plain = Home::at(folder.path().join("home"));
+        plain.prepare().unwrap();
+        let home = plain.clone().with_manifest(&single);
+        let file = LoopFile::at(&path);
+        let text = r#"{"session_id": "s", "phase": "IMPLEMENTATION", "created_at": "2026-01-31T23:59:59Z"}"#;
+        atomic::write(&path, text.as_bytes()).unwrap();
+        assert_eq!((in_place(&home), is_bound(&home, "s")), (None, false), "nothing is named");
+        bind(&home, &file, "s").unwrap();
+        assert_eq!(in_place(&home), Some(file.clone()));
+        assert!(is_in_place(&home, &file) && !is_in_place(&plain, &file));
+        for folder in [home.loops(), home.archive()] {
+            assert!(!is_in_place(&home, &LoopFile::at(folder.join("L/state.json"))));
+        }
+        assert_eq!(
+            ["s", "t", "", "../s"].map(|id| is_bound(&home, id)),
+            [true, false, false, false]
+        );
+
+        let digest = digest::of_bytes(path.as_os_str().as_encoded_bytes());
+        let id = format!("20260131-235959-{}", &digest[digest.len() - 4..]);
+        let read = read_named(&home, &file).unwrap().unwrap().state;
+        assert_eq!((read.loop_id.as_str(), read.project_root.as_str()), (id.as_str(), ""));
+        assert_eq!(read_named(&plain, &file).unwrap().unwrap().state.loop_id, "");
+        assert_eq!((by_id(&home, &id), by_id(&home, "other")), (Some(file.clone()), None));
+        let mut state = LoopState { loop_id: "mine".to_owned(), ..LoopState::default() };
+        for project in ["/p", "/q"] {
+            complete(&file, &mut state, Path::new(project));
+            assert_eq!((state.loop_id.as_str(), state.project_root.as_str()), ("mine", "/p"));
+        }
+
+        let mut live = LoopState {
+            session_id: "t".to_owned(),
+            phase: Phase::Implementation,
+            project_root: "/p".to_owned(),
+            ..LoopState::default()
+        };
+        let live = create(&plain, &mut live).unwrap();
+        assert!(is_bound(&home, "t"), "{}", live.path().display());
+        bind(&home, &live, "t").unwrap();
+        assert_eq!(in_place(&home), None, "it is Ralph's own");
+    }
+
+    #[test]
     fn an_id_tells_the_second_and_the_next_attempt_has_the_next() {
         let at: Timestamp = "2026-01-31T23:59:59.007Z".parse().unwrap();
         let salt = std::process::id().wrapping_mul(31).wrapping_add(7);

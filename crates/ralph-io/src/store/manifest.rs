@@ -345,6 +345,25 @@ mod tests {
     }
 
     #[test]
+    fn a_single_manifest_is_the_entry_of_every_session_and_has_no_copy() {
+        let folder = tempfile::tempdir().unwrap();
+        let single = folder.path().join("manifest.txt");
+        let home = Home::at(folder.path().join("ralph")).with_manifest(&single);
+        home.prepare().unwrap();
+        let [one, other] = ["s", "t"].map(|id| ManifestKey::session(id).unwrap());
+        write(&home, &one, Path::new("/a/state.json")).unwrap();
+        assert_eq!(std::fs::read_to_string(&single).unwrap(), "/a/state.json\n");
+        assert_eq!(read(&home, &other).unwrap(), Some(PathBuf::from("/a/state.json")));
+        let project = ManifestKey::project(Path::new("/p"));
+        write(&home, &project, Path::new("/p/state.json")).unwrap();
+        assert_eq!(read(&home, &project).unwrap(), Some(PathBuf::from("/p/state.json")));
+        assert_eq!(read(&home, &one).unwrap(), Some(PathBuf::from("/a/state.json")));
+        assert!(!copies(&home).unwrap().exists());
+        std::fs::remove_file(&single).unwrap();
+        assert!(!is_there(&home, &one));
+    }
+
+    #[test]
     fn what_a_killed_writer_left_is_no_session() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path().join("ralph"));

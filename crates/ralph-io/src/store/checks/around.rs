@@ -195,6 +195,20 @@ mod tests {
         let nearest = |names: &[&str]| around.nearest(names);
         assert_eq!(nearest(&["one.json", "two.json"]), Some(sandbox.path("src/two.json")));
         assert_eq!(nearest(&["one.json"]), Some(sandbox.path("one.json")));
+        let file = |name: &str| sandbox.path(name);
+        sandbox.write("one.json", "text");
+        assert_eq!(around.text(&file("one.json")).as_deref(), Some("text"));
+        assert_eq!(around.text(&file("none")), None);
+        assert_eq!(
+            ["one.json", "src", "none"].map(|name| around.exists(&file(name))),
+            [true, true, false]
+        );
+        let names =
+            around.folder(&file("src")).unwrap().entries.into_iter().map(|entry| entry.name);
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        assert_eq!(names, ["a.rs", "two.json"]);
+        assert_eq!(around.folder(&file("none")), None);
         let outside = sandbox.root().file_name().unwrap().to_str().unwrap().to_owned();
         assert_eq!(nearest(&[&outside]), None);
     }
@@ -248,7 +262,8 @@ mod tests {
             at.remove(&format!("p/{name}"));
         }
         at.write("p/src/.tool-versions", "");
-        let of_mise: [(&[(&str, &str)], Option<ToolCommand>); 7] = [
+        type Variables<'a> = &'a [(&'a str, &'a str)];
+        let of_mise: [(Variables<'_>, Option<ToolCommand>); 7] = [
             (&[], None),
             (&[("HOME", "home")], None),
             (&[old], at_place(asdf, "mise")),

@@ -4,6 +4,7 @@ use super::*;
 use crate::process::sandbox::Sandbox;
 use ralph_core::modes::orchestration::agents::Mode;
 use ralph_core::modes::orchestration::change::{RouterWrite, apply};
+use ralph_core::modes::orchestration::files::OrchestrationFile;
 use ralph_core::modes::orchestration::invocation::{CallKey, Running};
 use ralph_core::modes::orchestration::metadata::{Counts, OrchestrationMetadata};
 use ralph_core::modes::orchestration::progress::Progress;
@@ -214,7 +215,7 @@ fn signals_of_one_moment_are_heard_in_their_order_and_feedback_is_never_laid_ove
     let one = sessions.feedback(&id(), 2, now()).unwrap().unwrap();
     let two = sessions.feedback(&id(), 2, now()).unwrap().unwrap();
     assert_eq!(one, format!("{AT}/iterations/2/feedbacks/20260131-120000/feedbacks.md"));
-    assert_ne!(one, two);
+    assert_eq!(two, one.replace("20260131-120000", "20260131-120001"));
     assert_eq!(
         sessions
             .send(
@@ -339,4 +340,59 @@ fn what_a_repair_replaces_is_kept() {
     assert_eq!(folder, sessions.own(&id()).join("before-repair/20260131T120000Z"));
     assert_eq!(fs::read_to_string(folder.join("metadata.yaml")).unwrap(), damaged);
     assert_eq!(sessions.keep(&changed.after, &changed.after, now()).unwrap(), None);
+}
+
+#[test]
+fn a_task_is_kept_before_it_is_replaced_under_a_name_of_its_own() {
+    let at = Sandbox::folder();
+    let sessions = laid_out(&at);
+    let keep = || sessions.keep_task(&id(), 2, "task-1").unwrap();
+    assert_eq!(keep(), None, "there is no such file");
+    for n in 1..4 {
+        at.write(&format!("project/{AT}/tasks/task-1.md"), &format!("text {n}"));
+        let name = keep().unwrap();
+        let number = if n == 1 { String::new() } else { format!("-{n}") };
+        let file = format!("replaced/task-1{number}.md");
+        let place = OrchestrationFile::Replanning { iteration: 2, file: &file };
+        assert_eq!(name, format!("{AT}/{place}"));
+        assert_eq!(at.read(&format!("project/{name}")), format!("text {n}"));
+    }
+}
+
+#[test]
+fn what_stands_in_the_way_of_a_file_or_folder_is_named_and_stays() {
+    let at = Sandbox::folder();
+    let top = at.root();
+    at.write("file", "stays");
+    at.write("folder/x", "");
+    let path = |name: &str| at.path(name).display().to_string();
+    let why = |name: &str| target::write(&top, name, "new").unwrap_err().to_string();
+    assert_eq!(why("file/new"), format!("`{}` is no folder; put one in its place", path("file")));
+    assert_eq!(why("folder"), format!("`{}` is not a file; replace it with one", path("folder")));
+    let long = "x".repeat(300);
+    let expected = format!("could not make the folder `{}`", path(&long));
+    assert_eq!(why(&format!("{long}/new")), expected);
+    target::write(&top, "made/below/new", "new").unwrap();
+    assert_eq!((at.read("made/below/new"), at.read("file")), ("new".into(), "stays".into()));
+}
+
+#[test]
+fn what_a_newer_ralph_keeps_is_left_alone_and_all_that_is_kept_comes_back() {
+    let at = Sandbox::folder();
+    let sessions = laid_out(&at);
+    let own = sessions.own(&id());
+    let key = serde_json::json!({ "mode": Mode::Initialize, "iteration": 1 });
+    let tries = serde_json::json!([{ "key": key, "failures": 2, "ends": 0, "last": now() }]);
+    let tries = serde_json::from_value(tries).unwrap();
+    let seen = Snapshot { tries, ..sessions.read(&id()).unwrap().unwrap() };
+    Own::default().with(&seen).write(&own).unwrap();
+    assert_eq!(sessions.read(&id()).unwrap().unwrap().tries, seen.tries);
+    for (version, is_read) in [(0, true), (1, true), (2, false)] {
+        fs::write(own.join("session.json"), format!("{{\"schema_version\": {version}}}")).unwrap();
+        assert_eq!(Own::read(&own).is_ok(), is_read, "{version}");
+    }
+    let why = Own::read(&own).unwrap_err().to_string();
+    let path = own.join("session.json");
+    let expected = format!("`{}` was written by a newer Ralph; update Ralph", path.display());
+    assert_eq!(why, expected);
 }
