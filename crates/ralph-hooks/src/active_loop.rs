@@ -67,8 +67,11 @@ pub fn check_sender(call: &HookCall) -> Result<()> {
 /// any hook.
 fn is_believed(call: &HookCall, state: &LoopState) -> bool {
     let Some(client) = state.live_client() else { return true };
-    let drives = || state.orchestrated().is_some() && client::session_call().is_some();
-    *call.believed.get_or_init(|| ancestry::is_from(client, drives()))
+    *call.believed.get_or_init(|| ancestry::is_from(client, is_driven(state)))
+}
+
+fn is_driven(state: &LoopState) -> bool {
+    state.orchestrated().is_some() && client::session_call().is_some()
 }
 
 impl Bound {
@@ -212,7 +215,7 @@ impl Bound {
     /// True in a client that a driver started for one call of an orchestration. The conversation is
     /// then that agent, and the driver decides about the loop.
     pub fn is_driven(&self) -> bool {
-        self.state.orchestrated().is_some() && client::session_call().is_some()
+        is_driven(&self.state)
     }
 
     /// True if a registration of higher rank has been seen. That copy answers; this one stays
@@ -296,4 +299,102 @@ fn without_secrets(seen: &mut Value) {
 /// The fields of a call that explain a decision about a tool.
 pub fn tool(call: &HookCall) -> Value {
     json!({"tool": call.input.tool_name, "agent": call.input.agent_type})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hook_runner::tests::TestLoop;
+    use ralph_core::state::Mode;
+    use std::cell::OnceCell;
+
+    #[test]
+    fn only_what_the_loops_own_client_sends_is_believed_and_only_that_is_judged_here() {
+        let at = TestLoop::started(Mode::Plain, "task");
+        at.change(|state| state.client = Some(client::this_process()));
+        let check = |is_believed| {
+            let call = at.call("Stop", json!({}));
+            check_sender(&HookCall { believed: OnceCell::from(is_believed), ..call })
+        };
+        assert!(check(true).is_ok());
+        let refused = check(false).unwrap_err();
+        assert!(refused.is::<NotFromClient>());
+        assert_eq!(
+            refused.to_string(),
+            "ignored an event that does not come from the client of this session's loop"
+        );
+        at.change(|state| state.client = None);
+        assert!(check(false).is_ok(), "nobody knows the client");
+        at.damage();
+        assert!(check(true).is_ok(), "what acts on the state reports that");
+        let found = Bound::find(&at.call("Stop", json!({}))).unwrap_err();
+        assert!(found.is::<UnreadableLoop>(), "{found:#}");
+    }
+
+    #[test]
+    fn a_session_is_bound_to_its_own_loop_and_to_what_its_entry_names() {
+        let found = |at: &TestLoop| {
+            let found = Bound::find(&at.call("Stop", json!({})));
+            found.map(|bound| bound.is_some()).map_err(|error| {
+                let is_unreadable = error.is::<UnreadableLoop>();
+                (is_unreadable, error.to_string())
+            })
+        };
+        let at = TestLoop::started(Mode::Plain, "task");
+        let path = at.file.path().display().to_string();
+        assert_eq!(found(&at), Ok(true));
+        at.change(|state| state.phase = Phase::Other("later".to_owned()));
+        let strange = format!("could not read the state `{path}`: its phase `later` is not known");
+        assert_eq!(found(&at), Err((true, strange)));
+        at.change(|state| state.phase = Phase::Implementation);
+        at.change(|state| state.session_id = "another".to_owned());
+        let named = format!("the state `{path}` names another session");
+        assert_eq!(found(&at), Err((true, named)));
+        at.change(|state| state.phase = Phase::Ended);
+        assert_eq!(found(&at), Ok(false));
+        at.change(|state| state.phase = Phase::Implementation);
+        lifecycle::bind(&at.home, &at.file, "another").unwrap();
+        assert_eq!(found(&at), Ok(false), "it has left");
+        at.lose();
+        let gone = format!("the state file `{path}` is gone");
+        assert_eq!(found(&at), Err((true, gone)));
+    }
+
+    #[test]
+    fn the_journal_names_the_tool_and_the_agent_and_keeps_no_secret() {
+        let at = TestLoop::started(Mode::Plain, "task");
+        let secret = format!("ghp_{}", "a1".repeat(18));
+        let hidden = secrets::by_shape(&secret);
+        assert!(!hidden.contains(&secret), "{hidden}");
+        let call = at.call("PreToolUse", json!({"tool_name": "Bash", "agent_type": "Explore"}));
+        let about = json!({"tool": "Bash", "agent": "Explore"});
+        assert_eq!(tool(&call), about);
+        let seen = |with: &str| json!({"tool": about, "said": [with, {"in": with}], "n": 1});
+        at.bound().note(&call, "denied", &format!("it prints {secret}"), seen(&secret));
+        let noted = at.noted();
+        assert_eq!(
+            (noted.event.as_str(), noted.decision.as_str(), noted.position.as_str()),
+            ("PreToolUse", "denied", "0/25")
+        );
+        assert_eq!(noted.why, format!("it prints {hidden}"));
+        assert_eq!((noted.seen, noted.record), (seen(&hidden), None));
+        assert_eq!(noted.input, call.digest());
+    }
+
+    #[test]
+    fn a_change_returns_the_loop_as_it_is_then() {
+        let at = TestLoop::started(Mode::Plain, "task");
+        let mut before = at.bound();
+        before.warning = Some("the last good copy".to_owned());
+        let changed = before.change(|state| {
+            state.iteration = 3;
+            "done"
+        });
+        let (bound, outcome) = changed.unwrap().unwrap();
+        assert_eq!((bound.state.iteration, outcome), (3, "done"));
+        assert_eq!(bound.warning.as_deref(), Some("the last good copy"));
+        assert_eq!(at.state().iteration, 3);
+        at.lose();
+        assert!(bound.change(|_| ()).unwrap().is_none());
+    }
 }

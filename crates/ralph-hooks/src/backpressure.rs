@@ -39,8 +39,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         // Every registration starts a copy of this hook; only one of them answers.
         Some(bound) if bound.state.outranks(call.via) => Ok(Reply::silent()),
         Some(bound) => modes::of(&bound.state.mode.word()).after_a_tool(call, &bound, &files),
-        None if files.is_empty() => Ok(Reply::silent()),
-        None if settings::mention(EVERY_SESSION) => {
+        None if !files.is_empty() && settings::mention(EVERY_SESSION) => {
             Ok(said(event, &delegate::check(CheckRequest::WithoutLoop(&files))?))
         }
         None => Ok(Reply::silent()),
@@ -100,4 +99,75 @@ fn catch_up(call: &HookCall, bound: &Bound) -> Result<()> {
         state.note_event(call.via);
     })?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hook_runner::tests::TestLoop;
+    use ralph_core::state::{Mode, PauseCause, Phase, Registration};
+
+    fn event(at: &TestLoop, agent: &str) -> HookCall {
+        at.call("PostToolUse", json!({"prompt_id": "q", "agent_id": agent, "tool_name": "Read"}))
+    }
+
+    #[test]
+    fn what_only_a_hook_sees_is_news_once_in_a_turn() {
+        let at = TestLoop::started(Mode::Plain, "task");
+        let turn = |worked| Some(DrivenTurn { worked, ..DrivenTurn::default() });
+        let (highest, lower) = (Some(Registration::Settings), Some(Registration::Plugin));
+        let (running, paused) = (Phase::Implementation, Phase::Paused);
+        for (agent, phase, via, turn, expected) in [
+            ("", &running, highest, turn(true), false),
+            ("", &running, highest, turn(false), true),
+            ("", &running, highest, None, true),
+            ("", &running, lower, turn(true), true),
+            ("", &running, None, turn(true), true),
+            ("a", &running, highest, turn(false), false),
+            ("a", &running, lower, turn(true), true),
+            ("", &paused, lower, None, false),
+        ] {
+            let state = LoopState { phase: phase.clone(), via, turn, ..LoopState::default() };
+            assert_eq!(is_news(&event(&at, agent), &state), expected, "{agent} {state:?}");
+        }
+    }
+
+    #[test]
+    fn a_turn_works_when_its_own_conversation_uses_a_tool_in_a_running_loop() {
+        let at = TestLoop::started(Mode::Plain, "task");
+        let caught_up = |agent: &str, turn: Option<DrivenTurn>, is_paused: bool| {
+            at.change(|state| (state.turn, state.via) = (turn, Some(Registration::Plugin)));
+            let bound = at.bound();
+            if is_paused {
+                at.change(|state| state.pause(PauseCause::Person, "", clock::now()));
+            }
+            catch_up(&event(&at, agent), &bound).unwrap();
+            let state = at.state();
+            at.change(|state| state.resume(clock::now()));
+            assert_eq!((state.via, state.touched), (Some(Registration::Settings), true));
+            state.turn.map(|turn| (turn.prompt_id, turn.worked))
+        };
+        let turn = || Some(DrivenTurn::new("p", clock::now()));
+        let of = |id: &str, worked| Some((id.to_owned(), worked));
+        assert_eq!(caught_up("", turn(), false), of("p", true));
+        assert_eq!(caught_up("", None, false), of("q", true));
+        assert_eq!(caught_up("agent", turn(), false), of("p", false));
+        assert_eq!(caught_up("agent", None, false), None);
+        assert_eq!(caught_up("", None, true), None, "no turn is outstanding");
+    }
+
+    #[test]
+    fn only_the_copy_that_answers_says_anything_and_only_if_there_is_something() {
+        let at = TestLoop::started(Mode::Plain, "task");
+        let mut call = event(&at, "");
+        assert_eq!(answer(&call).unwrap(), Reply::silent());
+        assert!(at.state().turn.unwrap().worked);
+        call.input.hook_event_name = HookEvent::PreToolUse;
+        at.change(|state| state.turn = None);
+        assert_eq!(answer(&call).unwrap(), Reply::silent());
+        assert_eq!(at.state().turn, None, "it is another hook's event");
+        let used = HookEvent::PostToolUse;
+        assert_eq!(said(used, " \n"), Reply::silent());
+        assert_eq!(said(used, " found\n"), Reply::context(used, "found"));
+    }
 }

@@ -64,12 +64,6 @@ impl HookCall {
         self.digest.get_or_init(|| digest::of_bytes(&self.raw))
     }
 
-    /// The project that the event is about if the loop names none. The conversation's shell may
-    /// have moved to another folder.
-    pub fn project(&self) -> PathBuf {
-        client::project_dir().unwrap_or_else(|| self.input.cwd.clone().into())
-    }
-
     /// The project's folder, as [`project::root`] finds it.
     pub fn root(&self) -> PathBuf {
         project::root(client::project_dir(), Path::new(&self.input.cwd))
@@ -239,8 +233,92 @@ fn complain(name: &str, what: &str) {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use serde_json::Value;
+    use crate::active_loop::Bound;
+    use crate::begin::{StartRequest, begin};
+    use ralph_core::modes::arguments;
+    use ralph_core::state::{LoopState, Mode, StartedBy};
+    use ralph_io::store::journal::{self, JournalEntry};
+    use ralph_io::store::{lifecycle, loop_file::LoopFile};
+    use serde_json::{Value, json};
     use std::process::Command;
+
+    /// The loop of the session `s`, in a home and a project of its own.
+    pub(crate) struct TestLoop {
+        folder: tempfile::TempDir,
+        pub(crate) home: Home,
+        pub(crate) file: LoopFile,
+    }
+
+    impl TestLoop {
+        /// Starts it with the prompt `p`, as the mode's command does.
+        pub(crate) fn started(mode: Mode, typed: &str) -> TestLoop {
+            let folder = tempfile::tempdir().unwrap();
+            let home = Home::at(folder.path().join("home"));
+            std::fs::create_dir(folder.path().join("project")).unwrap();
+            let begun = begin(&StartRequest {
+                mode,
+                home: &home,
+                request: &arguments::parse(typed).unwrap(),
+                session_id: "s",
+                prompt_id: "p",
+                project_root: folder.path().join("project").canonicalize().unwrap(),
+                started_by: StartedBy::Person,
+                via: Some(Registration::Settings),
+            });
+            begun.unwrap();
+            let file = lifecycle::of_session(&home, "s").unwrap().unwrap();
+            TestLoop { folder, home, file }
+        }
+
+        pub(crate) fn root(&self) -> PathBuf {
+            self.folder.path().join("project").canonicalize().unwrap()
+        }
+
+        /// A call of this event from the client of the loop.
+        pub(crate) fn call(&self, event: &str, mut more: Value) -> HookCall {
+            more["session_id"] = json!("s");
+            more["hook_event_name"] = json!(event);
+            more["cwd"] = json!(self.root());
+            call(&self.home, more)
+        }
+
+        pub(crate) fn bound(&self) -> Bound {
+            Bound::find(&self.call("Stop", json!({}))).unwrap().unwrap()
+        }
+
+        pub(crate) fn state(&self) -> LoopState {
+            self.file.read().unwrap().unwrap().state
+        }
+
+        pub(crate) fn change(&self, change: impl FnOnce(&mut LoopState)) {
+            self.file.update(change).unwrap().unwrap();
+        }
+
+        /// Makes the state one that this version must not touch.
+        pub(crate) fn damage(&self) {
+            self.lose_copies();
+            std::fs::write(self.file.path(), r#"{"schema_version": 99}"#).unwrap();
+        }
+
+        /// Removes the loop's files.
+        pub(crate) fn lose(&self) {
+            self.lose_copies();
+            std::fs::remove_dir_all(self.file.folder()).unwrap();
+        }
+
+        fn lose_copies(&self) {
+            std::fs::remove_dir_all(self.folder.path().join(".ralph-kept")).unwrap();
+        }
+
+        pub(crate) fn journal(&self) -> Vec<JournalEntry> {
+            journal::read(self.file.folder())
+        }
+
+        /// The last line of the loop's journal.
+        pub(crate) fn noted(&self) -> JournalEntry {
+            self.journal().pop().unwrap()
+        }
+    }
 
     /// A call that comes from the session's client.
     pub(crate) fn call(home: &Home, event: Value) -> HookCall {

@@ -121,3 +121,103 @@ fn undo(state: &mut LoopState, planning: Option<&PlanPhase>) {
         state.resume(clock::now());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hook_runner::tests::TestLoop;
+    use ralph_core::state::{EndingKind, Mode};
+    use serde_json::json;
+
+    #[test]
+    fn a_prompt_is_obeyed_by_its_first_line_or_by_its_command() {
+        let at = TestLoop::started(Mode::Plain, "task");
+        let obeyed = |more: Value| {
+            let call = at.call("UserPromptSubmit", more);
+            prompt(&call, &at.state()).map(|one| (one.prompt_id, one.words, one.planning))
+        };
+        let of = |words: &str| Some(("q".to_owned(), words.to_owned(), None));
+        assert_eq!(
+            obeyed(json!({"prompt_id": "q", "prompt": " ralph pause \nnow"})),
+            of("ralph pause")
+        );
+        assert_eq!(obeyed(json!({"prompt_id": "q", "prompt": ""})), of(""));
+        assert_eq!(
+            obeyed(json!({"prompt_id": "q", "command_name": "ralph", "command_args": "a\nb"})),
+            of("/ralph a")
+        );
+        assert_eq!(obeyed(json!({"prompt_id": "q", "command_name": "ralph"})), of("/ralph"));
+        assert_eq!(obeyed(json!({"prompt": "x"})), None);
+        let plan = TestLoop::started(Mode::Ralplan, "log in");
+        let call = plan.call("UserPromptSubmit", json!({"prompt_id": "q", "prompt": "x"}));
+        let phase = plan.state().ralplan().unwrap().phase.clone();
+        assert_eq!(prompt(&call, &plan.state()).unwrap().planning, Some(phase));
+    }
+
+    #[test]
+    fn a_new_prompt_is_remembered_while_the_loop_is_live() {
+        let at = TestLoop::started(Mode::Plain, "task");
+        let remembered = |id: &str, words: &str| {
+            remember(&at.call("UserPromptSubmit", json!({"prompt_id": id, "prompt": words})));
+            at.state().obeyed.map(|one| (one.prompt_id, one.words))
+        };
+        let of = |id: &str, words: &str| Some((id.to_owned(), words.to_owned()));
+        at.change(|state| state.obeyed = None);
+        assert_eq!(remembered("", "no id"), None);
+        assert_eq!(remembered("q", "first"), of("q", "first"));
+        assert_eq!(remembered("q", "again"), of("q", "first"));
+        assert_eq!(remembered("r", "next"), of("r", "next"));
+        at.change(|state| state.end(EndingKind::Cancelled, "", clock::now()));
+        assert_eq!(remembered("t", "late"), of("r", "next"));
+    }
+
+    #[test]
+    fn what_the_user_gave_is_forgotten_unless_the_loop_is_over_and_a_mods_pauses_the_loop() {
+        let at = TestLoop::started(Mode::Plain, "task");
+        let transcript = at.root().join("transcript.jsonl");
+        let said = |origin: Value| {
+            let row = json!({"type": "user", "promptId": "q", "origin": origin});
+            std::fs::write(&transcript, format!("{row}\n")).unwrap();
+        };
+        let set = |id: &str| {
+            at.change(|state| {
+                let words = "/ralph".to_owned();
+                state.obeyed = Some(Obeyed { prompt_id: id.to_owned(), words, planning: None });
+            });
+        };
+        let event = |name: &str, id: &str| {
+            at.call(name, json!({"prompt_id": id, "transcript_path": transcript}))
+        };
+        let seen = |name: &str, id: &str, obeyed: Option<Obeyed>| {
+            let mut bound = at.bound();
+            bound.state.obeyed = obeyed;
+            (judge_giver(&event(name, id), &bound), at.state().obeyed.is_some())
+        };
+        let q = || Some(Obeyed { prompt_id: "q".into(), words: "/ralph".into(), planning: None });
+        set("q");
+        assert_eq!(seen("Stop", "q", None), (false, true), "nothing was obeyed");
+        assert_eq!(seen("Stop", "q", q()), (false, true), "nobody has recorded it");
+        said(json!({"kind": "human"}));
+        assert_eq!(seen("UserPromptSubmit", "q", q()), (false, true), "it comes only now");
+        assert_eq!(seen("UserPromptExpansion", "q", q()), (false, true));
+        set("another");
+        assert_eq!(seen("Stop", "q", q()), (false, true), "another was obeyed since");
+        set("q");
+        assert_eq!(seen("UserPromptSubmit", "r", q()), (true, false));
+        set("q");
+        assert_eq!(seen("Stop", "q", q()), (true, false));
+        set("q");
+        at.change(|state| state.phase = Phase::Ended);
+        assert_eq!(seen("Stop", "q", q()), (false, true), "it may be taken back");
+        at.change(|state| state.phase = Phase::Implementation);
+        said(json!({"kind": "plugin", "name": "owl"}));
+        let call = event("Stop", "q");
+        assert!(judge_giver(&call, &at.bound()));
+        let state = at.state();
+        let pause = state.pause.clone().unwrap();
+        let what = "`/ralph` was given by the mod `owl`, not by you";
+        assert_eq!((pause.cause, pause.detail.as_str(), pause.told), (PauseCause::Mod, what, true));
+        assert_eq!(*call.alarms.borrow(), [messages::line(&messages::paused(&state))]);
+        assert_eq!((state.obeyed, at.noted().why.as_str()), (None, what));
+    }
+}

@@ -285,12 +285,13 @@ impl<'a> GuardedCall<'a> {
 mod tests {
     use super::*;
     use crate::begin::{StartRequest, begin};
-    use crate::hook_runner::tests::call;
+    use crate::hook_runner::tests::{TestLoop, call};
+    use jiff::Timestamp;
     use ralph_core::modes::arguments;
-    use ralph_core::state::{Mode, Registration, StartedBy};
+    use ralph_core::state::{DrivenTurn, Mode, Registration, StartedBy};
     use ralph_io::store::home::Home;
     use ralph_io::store::lifecycle;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     /// Starts a loop of the session `s`.
     fn started(mode: Mode, folder: &Path) -> Home {
@@ -364,5 +365,93 @@ mod tests {
         drop(held);
         let allowed = decided(&call);
         assert!(!allowed.contains("another process"), "{allowed}");
+    }
+
+    #[test]
+    fn what_stands_decides_whether_a_call_runs_and_each_refusal_is_noted_once() {
+        let at = TestLoop::started(Mode::Plain, "task");
+        let edit = |via| {
+            let input = json!({"file_path": at.root().join("a"), "content": "x"});
+            let call = at.call("PreToolUse", json!({"tool_name": "Write", "tool_input": input}));
+            answer(&HookCall { via, ..call }).unwrap()
+        };
+        assert_eq!(edit(Registration::Settings), Reply::silent());
+        at.change(|state| state.baseline_pending = true);
+        let why = "The person asked for a baseline: the criteria are run once before anything \
+                   changes. Run `ralph verify` now; until it is done only reading tools and `ralph` \
+                   itself are let through. It is no failure if criteria do not hold yet.";
+        let refused = edit(Registration::Settings);
+        assert_eq!(refused, Reply::deny(why));
+        let noted = at.noted();
+        assert_eq!(
+            (noted.decision.as_str(), noted.seen["tool"].as_str()),
+            ("denied", Some("Write"))
+        );
+        assert_eq!(noted.why, format!("baseline: {why}"));
+        at.change(|state| state.phase = Phase::Verification);
+        let lines = || at.journal().len();
+        let before = lines();
+        assert_eq!(edit(Registration::Plugin), refused);
+        assert_eq!(lines(), before, "one copy writes the journal");
+        for phase in [Phase::Paused, Phase::Planned] {
+            at.change(|state| state.phase = phase);
+            assert_eq!(edit(Registration::Settings), Reply::silent());
+        }
+    }
+
+    #[test]
+    fn a_prompt_that_the_model_schedules_is_remembered_while_the_loop_is_there() {
+        let at = TestLoop::started(Mode::Plain, "task");
+        let scheduled = |tool: &str, input: Value| {
+            at.change(|state| state.scheduled.clear());
+            let call = at.call("PreToolUse", json!({"tool_name": tool, "tool_input": input}));
+            remember_prompt(&call, &at.bound()).unwrap();
+            at.state().scheduled
+        };
+        let input = json!({"prompt": "/ralph-cancel"});
+        assert_eq!(scheduled("CronCreate", input.clone()), ["/ralph-cancel"]);
+        assert_eq!(scheduled("Agent", input.clone()), Vec::<String>::new());
+        assert_eq!(scheduled("CronCreate", json!({})), Vec::<String>::new());
+        at.change(|state| state.phase = Phase::Ended);
+        assert_eq!(scheduled("CronCreate", input), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_pause_is_confirmed_once_in_a_turn_and_to_the_conversation_alone() {
+        let at = TestLoop::started(Mode::Plain, "task");
+        let turn = |id: &str, pause_told| {
+            Some(DrivenTurn { pause_told, ..DrivenTurn::new(id, Timestamp::UNIX_EPOCH) })
+        };
+        let typed = |phase: Phase, turn: Option<DrivenTurn>, agent: &str| {
+            let mut bound = at.bound();
+            (bound.state.phase, bound.state.turn) = (phase, turn);
+            let call = at.call("PreToolUse", json!({"prompt_id": "p", "agent_id": agent}));
+            typed_meanwhile(&call, &bound).unwrap()
+        };
+        let pause = Some(TypedRequest::Pause);
+        assert_eq!(typed(Phase::Paused, turn("p", false), ""), pause);
+        assert_eq!(typed(Phase::Paused, turn("p", true), ""), None);
+        assert_eq!(typed(Phase::Paused, turn("q", false), ""), None);
+        assert_eq!(typed(Phase::Paused, turn("p", false), "a"), None);
+        assert_eq!(typed(Phase::Paused, None, ""), None);
+        assert_eq!(typed(Phase::Implementation, turn("p", false), ""), None);
+        let confirmed = confirm_pause(&at.bound(), Reply::deny("no")).unwrap();
+        let line = messages::line("pausing when this turn ends; /ralph continues");
+        assert_eq!(confirmed, Reply::deny("no").tell(line));
+        assert!(at.state().turn.unwrap().pause_told);
+    }
+
+    #[test]
+    fn the_user_is_there_in_the_turn_that_they_typed() {
+        let at = TestLoop::started(Mode::Plain, "task");
+        let is_there = |turn: Option<DrivenTurn>, agent: &str| {
+            let call = at.call("PreToolUse", json!({"agent_id": agent}));
+            is_user_there(&call, &LoopState { turn, ..LoopState::default() })
+        };
+        let at = Timestamp::UNIX_EPOCH;
+        assert!(is_there(Some(DrivenTurn::typed("p", at)), ""));
+        assert!(!is_there(Some(DrivenTurn::typed("p", at)), "a"));
+        assert!(!is_there(Some(DrivenTurn::new("p", at)), ""));
+        assert!(!is_there(None, ""));
     }
 }

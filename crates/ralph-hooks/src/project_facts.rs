@@ -59,3 +59,40 @@ pub(crate) fn is_ours_to_tell(call: &HookCall) -> bool {
         (Registration::Settings | Registration::Unnamed, _) => true,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hook_runner::tests::TestLoop;
+    use ralph_core::state::{Mode, Phase};
+    use serde_json::json;
+
+    #[test]
+    fn of_several_copies_the_one_tells_the_facts_that_gives_the_loop_prompt() {
+        use Registration::{Plugin, Settings, Skill, Unnamed};
+        let at = TestLoop::started(Mode::Plain, "task");
+        let is_alone = !settings::of_client_mention(SESSION_CONTEXT);
+        let (running, paused) = (Phase::Implementation, Phase::Paused);
+        for (phase, seen, via, expected) in [
+            (&running, Some(Settings), Settings, true),
+            (&running, Some(Settings), Plugin, false),
+            (&running, Some(Settings), Unnamed, false),
+            (&running, Some(Plugin), Plugin, true),
+            (&running, None, Skill, false),
+            (&paused, Some(Settings), Settings, true),
+            (&paused, Some(Settings), Unnamed, true),
+            (&paused, Some(Settings), Plugin, is_alone),
+            (&paused, Some(Settings), Skill, false),
+        ] {
+            at.change(|state| (state.phase, state.via) = (phase.clone(), seen));
+            let call = HookCall { via, ..at.call("SessionStart", json!({})) };
+            assert_eq!(is_ours_to_tell(&call), expected, "{phase:?} {seen:?} {via:?}");
+        }
+    }
+
+    #[test]
+    fn a_conversation_that_had_the_facts_is_not_told_again() {
+        let is_told = ["startup", "clear", "compact", "resume", "fork", ""].map(is_new);
+        assert_eq!(is_told, [true, true, true, false, false, false]);
+    }
+}

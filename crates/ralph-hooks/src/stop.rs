@@ -263,7 +263,7 @@ pub(crate) fn count(state: &mut LoopState, transcript: &str) {
 /// one.
 fn project_root(call: &HookCall, state: &LoopState) -> PathBuf {
     match state.project_root.as_str() {
-        "" => call.project(),
+        "" => call.root(),
         root => root.into(),
     }
 }
@@ -380,7 +380,7 @@ fn at_failure(call: &HookCall, bound: &Bound) -> Result<Reply> {
         call.input.error,
         truncate::tail(message, 300)
     );
-    rest(call, bound, cause, &detail)
+    rest(call, bound, lock::DEADLINE, cause, &detail)
 }
 
 /// The session is over. If the loop still runs, the transcript shows how its turn was cut.
@@ -396,15 +396,17 @@ fn at_session_end(call: &HookCall, bound: &Bound) -> Result<Reply> {
             .unwrap_or(PauseCause::Crashed),
     };
     let detail = format!("the session ended ({})", call.input.reason);
-    rest(call, bound, cause, &detail)
+    rest(call, bound, AT_THE_END, cause, &detail)
 }
 
-fn rest(call: &HookCall, bound: &Bound, cause: PauseCause, detail: &str) -> Result<Reply> {
+fn rest(
+    call: &HookCall,
+    bound: &Bound,
+    patience: Duration,
+    cause: PauseCause,
+    detail: &str,
+) -> Result<Reply> {
     let now = clock::now();
-    let patience = match call.input.hook_event_name {
-        HookEvent::SessionEnd => AT_THE_END,
-        _ => lock::DEADLINE,
-    };
     let rested = bound.file.update_within(patience, |state| {
         state.pause(cause.clone(), detail, now);
         if let (PauseCause::Cleared, Some(pause)) = (&cause, &mut state.pause) {
@@ -429,4 +431,120 @@ fn rest(call: &HookCall, bound: &Bound, cause: PauseCause, detail: &str) -> Resu
         active_loop::note(&bound.file, call, &position, "paused", &why, Value::Null);
     }
     Ok(Reply::silent())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hook_runner::tests::TestLoop;
+    use ralph_core::state::{Mode, Pause};
+
+    #[test]
+    fn a_loop_without_a_folder_of_its_own_works_where_the_session_does() {
+        let at = TestLoop::started(Mode::Plain, "task");
+        let call = at.call("Stop", json!({}));
+        let of = |root: &str| LoopState { project_root: root.to_owned(), ..LoopState::default() };
+        assert_eq!(project_root(&call, &of("/p")), Path::new("/p"));
+        assert_eq!(project_root(&call, &of("")), client::project_dir().unwrap_or(at.root()));
+    }
+
+    #[test]
+    fn the_end_of_a_session_or_of_its_turn_by_an_error_pauses_the_loop_with_its_cause() {
+        let us = Some(client::this_process());
+        let gone = Some(ClientProcess::gone());
+        let rested = |event: &str, more: Value, before: Option<PauseCause>| {
+            let at = TestLoop::started(Mode::Plain, "task");
+            at.change(|state| {
+                state.client.clone_from(&us);
+                if let Some(cause) = before {
+                    state.pause(cause, "before", state.created_at);
+                }
+            });
+            let (call, bound) = (at.call(event, more), at.bound());
+            let reply = match event {
+                "SessionEnd" => at_session_end(&call, &bound),
+                _ => at_failure(&call, &bound),
+            };
+            assert_eq!(reply.unwrap(), Reply::silent());
+            let state = at.state();
+            let Pause { cause, detail, attended, .. } = state.pause.unwrap();
+            (cause, detail, attended, state.client, at.noted().why)
+        };
+        let ends = |reason: &str| json!({"reason": reason});
+        let said = |cause: PauseCause, detail: &str, attended, client: &Option<ClientProcess>| {
+            let why = format!("{cause}: {detail}");
+            (cause, detail.to_owned(), attended, client.clone(), why)
+        };
+        assert_eq!(
+            rested("SessionEnd", ends("other"), None),
+            said(PauseCause::Crashed, "the session ended (other)", false, &gone)
+        );
+        for reason in LEFT_BY_USER {
+            assert_eq!(
+                rested("SessionEnd", ends(reason), None),
+                said(PauseCause::Crashed, &format!("the session ended ({reason})"), true, &gone)
+            );
+        }
+        let cleared = "the session ended (clear)";
+        assert_eq!(
+            rested("SessionEnd", ends("clear"), None),
+            said(PauseCause::Cleared, cleared, false, &client::process())
+        );
+        let (cause, detail, _, client, why) =
+            rested("SessionEnd", ends("clear"), Some(PauseCause::Person));
+        assert_eq!((cause, detail.as_str()), (PauseCause::Cleared, "before"));
+        assert_eq!((client, why), (client::process(), format!("cleared: {cleared}")));
+        let failed = json!({"error": "rate_limit", "last_assistant_message": "half"});
+        assert_eq!(
+            rested("StopFailure", failed, None),
+            said(
+                PauseCause::RateLimited,
+                "the turn ended by an API error (rate_limit): half",
+                false,
+                &us
+            )
+        );
+    }
+
+    #[test]
+    fn the_end_of_a_rounds_session_is_the_drivers_to_judge() {
+        let at = TestLoop::started(Mode::Plain, "task");
+        at.change(|state| state.round = Some(ralph_core::state::BuildRound::default()));
+        let call = at.call("SessionEnd", json!({"reason": "other"}));
+        assert_eq!(at_session_end(&call, &at.bound()).unwrap(), Reply::silent());
+        assert!(at.state().is_running());
+    }
+
+    #[test]
+    fn a_short_message_is_kept_and_of_a_long_one_the_end() {
+        let (short, long) = ("x".repeat(400), format!("begin{}", "y".repeat(396)));
+        assert_eq!(message(&short), json!({"message": short}));
+        let kept = message(&long);
+        assert_eq!(kept, json!({"message": truncate::tail(&long, 400), "cut": true}));
+        assert!(!kept["message"].as_str().unwrap().contains("begin"));
+    }
+
+    #[test]
+    fn what_the_client_lacks_and_a_pause_are_told_once() {
+        let input = |event: &str| Input {
+            hook_event_name: serde_json::from_value(json!(event)).unwrap(),
+            prompt_id: "p".to_owned(),
+            transcript_path: "/t".to_owned(),
+            ..Input::default()
+        };
+        let live = LoopState { phase: Phase::Implementation, ..LoopState::default() };
+        let told = messages::fields_missing(&["background_tasks"]);
+        let mut state = live.clone();
+        assert_eq!(missing(&mut state, &input("StopFailure")), None);
+        assert_eq!(missing(&mut LoopState::default(), &input("Stop")), None, "it is not live");
+        assert_eq!(missing(&mut state, &input("Stop")), Some(messages::line(&told)));
+        assert_eq!(missing(&mut state, &input("Stop")), None);
+        let errors: Vec<&str> = state.errors.iter().map(|error| error.message.as_str()).collect();
+        assert_eq!(errors, [told.as_str()]);
+        assert_eq!(tell_of_pause(&mut state), None);
+        state.pause(PauseCause::Person, "typed", clock::now());
+        let told = messages::paused(&state);
+        assert_eq!(tell_of_pause(&mut state), Some(told));
+        assert_eq!(tell_of_pause(&mut state), None);
+    }
 }

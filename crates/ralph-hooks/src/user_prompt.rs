@@ -439,3 +439,145 @@ fn tell_of_pause(call: &HookCall, bound: &Bound) -> Result<Reply> {
     })?;
     Ok(Reply::silent().tell(messages::line(&text.unwrap_or_default())))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hook_runner::tests::TestLoop;
+    use ralph_core::state::{BuildRound, EndingKind};
+    use ralph_io::store::lifecycle;
+    use serde_json::json;
+
+    fn started() -> TestLoop {
+        let at = TestLoop::started(Mode::Plain, "task");
+        at.change(|state| state.obeyed = None);
+        at
+    }
+
+    fn typed(at: &TestLoop, id: &str, text: &str) -> Result<Reply> {
+        answer(&at.call("UserPromptSubmit", json!({"prompt_id": id, "prompt": text})))
+    }
+
+    #[test]
+    fn the_words_that_cancel_end_a_loop_even_where_its_state_cannot_be_used() {
+        for (text, is_ended) in
+            [("ralph cancel", true), ("ralph pause", false), ("/ralph-cancel", false)]
+        {
+            let at = started();
+            at.damage();
+            assert_eq!(typed(&at, "q", text).is_ok(), is_ended, "{text}");
+            assert_eq!(lifecycle::ended(&at.home).len(), usize::from(is_ended), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_typed_line_is_answered_for_the_user_and_the_loop_does_what_it_says() {
+        let at = started();
+        let silent = Reply::silent();
+        assert_eq!(typed(&at, "q", "/ralph-cancel").unwrap(), silent, "the expansion follows");
+        at.change(|state| state.phase = Phase::Planned);
+        assert_eq!(typed(&at, "q", "ralph pause").unwrap(), silent);
+        at.change(|state| {
+            state.phase = Phase::Implementation;
+            state.scheduled = vec!["ralph pause".to_owned()];
+        });
+        let refused = answer_user(&cutoff::scheduled_refusal("ralph pause"));
+        assert_eq!(typed(&at, "q", "ralph pause").unwrap(), refused);
+        assert_eq!(at.noted().decision, "refused");
+        at.change(|state| state.scheduled.clear());
+        let paused = typed(&at, "p", "ralph pause").unwrap();
+        let state = at.state();
+        assert_eq!(paused, answer_user(&messages::paused(&state)));
+        let pause = state.pause.clone().unwrap();
+        assert_eq!((pause.cause, pause.told, pause.attended), (PauseCause::Person, true, true));
+        assert_eq!(pause.detail, "typed in the session");
+        assert_eq!(at.noted().why, "person: typed in the session");
+        assert!(state.turn.is_some() && state.touched, "its turn goes on");
+        assert_eq!(state.obeyed.unwrap().words, "ralph pause");
+        let ended = typed(&at, "q", "ralph cancel").unwrap();
+        let [(file, state)] = lifecycle::ended(&at.home).try_into().unwrap();
+        let state = state.unwrap();
+        assert_eq!(ended, Reply::keep_from_model(&messages::ended(&state)));
+        assert_eq!(state.ending.unwrap().kind, EndingKind::Cancelled);
+        assert_eq!(typed(&at, "q", "ralph cancel").unwrap(), silent, "the other copy answered");
+        let lines = ralph_io::store::journal::read(file.folder());
+        assert_eq!(lines.last().unwrap().why, "the user cancelled");
+    }
+
+    #[test]
+    fn a_prompt_belongs_to_the_turn_or_reveals_that_it_was_cut_or_begins_the_next() {
+        let at = started();
+        let turn = |turn: Option<DrivenTurn>| at.change(|state| state.turn = turn);
+        let new = |id: &str| Some(DrivenTurn::new(id, clock::now()));
+        let now = || {
+            let state = at.state();
+            let words = state.obeyed.map(|one| one.words);
+            (state.turn.map(|turn| (turn.prompt_id, turn.typed)), words)
+        };
+        let of = |id: &str, typed| Some((id.to_owned(), typed));
+        let said = |id: &str, text: &str| {
+            at.change(|state| state.obeyed = None);
+            typed(&at, id, text).unwrap()
+        };
+        let (silent, report) = (Reply::silent, "<task-notification>x");
+        turn(new("p"));
+        assert_eq!((said("p", report), now()), (silent(), (of("p", false), None)));
+        assert_eq!((said("p", "more"), now()), (silent(), (of("p", true), Some(String::new()))));
+        assert_eq!((said("p", "again"), now()), (silent(), (of("p", true), None)));
+        assert_eq!((said("", "no id"), now()), (silent(), (of("p", true), None)));
+        assert_eq!((said("q", report), now()), (silent(), (of("q", false), None)));
+        turn(None);
+        assert_eq!((said("r", "go on"), now()), (silent(), (of("r", true), Some(String::new()))));
+        turn(None);
+        assert_eq!((said("q", "/ralph"), now()), (silent(), (None, None)), "the expansion decides");
+        at.change(|state| state.round = Some(BuildRound::default()));
+        assert_eq!((said("q", "round"), now()), (silent(), (of("q", false), None)));
+        at.change(|state| state.round = None);
+        let told = said("t", "hello");
+        let state = at.state();
+        assert_eq!(told, silent().tell(messages::line(&messages::paused(&state))));
+        assert_eq!((state.turn.clone(), state.obeyed.clone()), (None, None));
+        assert_eq!(
+            state.pause.clone().unwrap().cause,
+            unmarked(&LoopState { client: state.client.clone(), ..LoopState::default() })
+        );
+        assert_eq!(said("u", "hello"), silent(), "the user knows");
+        at.change(|state| state.pause.as_mut().unwrap().told = false);
+        assert_eq!(said("u", "/ralph"), silent(), "the command tells of it");
+        let line = messages::line(&messages::paused(&at.state()));
+        assert_eq!(said("u", "hello"), silent().tell(line));
+        assert!(at.state().pause.unwrap().told);
+    }
+
+    #[test]
+    fn a_cut_that_left_no_mark_is_the_users_if_the_client_still_runs() {
+        let of = |client| unmarked(&LoopState { client, ..LoopState::default() });
+        assert_eq!(of(None), PauseCause::Crashed);
+        assert_eq!(of(Some(ralph_core::state::ClientProcess::gone())), PauseCause::Crashed);
+        if let Some(client) = client::process() {
+            assert_eq!(of(Some(client)), PauseCause::Interrupted);
+        }
+    }
+
+    #[test]
+    fn a_prompt_is_known_by_its_id_and_by_its_source() {
+        let at = started();
+        let cancelled = |by: &str| {
+            let by = Some(by.to_owned()).filter(|by| !by.is_empty());
+            LoopState { cancelled_by_prompt: by, ..LoopState::default() }
+        };
+        let by = |by: &str, id: &str| cancelled_by(&cancelled(by), id);
+        assert_eq!(
+            [by("q", "q"), by("q", "r"), by("", "q"), by("", "")],
+            [true, false, false, false]
+        );
+        let is = |source: &str, scheduled: &[&str]| {
+            let scheduled = scheduled.iter().map(|one| (*one).to_owned()).collect();
+            let about = json!({"prompt": "go", "source": source});
+            let state = LoopState { scheduled, ..LoopState::default() };
+            is_typed(&at.call("UserPromptSubmit", about), Some(&state))
+        };
+        assert_eq!([is("user", &["go"]), is("sdk", &[]), is("cron", &[])], [true, true, false]);
+        assert_eq!([is("", &["go"]), is("", &["stop"]), is("", &[])], [false, true, true]);
+    }
+}

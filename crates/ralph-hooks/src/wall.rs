@@ -105,3 +105,80 @@ pub fn obstacle(home: &Home, session_id: &str) -> Option<String> {
     let missing = wall::obstacle(client::ahead_of_commands(session_id), &flag, &executable);
     missing.map(str::to_owned).or_else(kernel::cannot_stand)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hook_runner::tests::TestLoop;
+    use ralph_core::state::Mode;
+    use serde_json::json;
+    use std::os::unix::fs::{MetadataExt, symlink};
+
+    #[test]
+    fn a_line_that_cannot_be_run_as_it_should_is_not_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path());
+        let flag = WallFlag::of(&home, "s").unwrap();
+        flag.raise(None).unwrap();
+        let path = flag.path().display().to_string();
+        let refused = |arguments: &[&str]| {
+            let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+            assert_eq!(enter(&arguments), NOT_RUN);
+            replace(&arguments).unwrap_err().to_string()
+        };
+        let untold = "the shell does not tell its line";
+        for (arguments, expected) in [
+            (&[][..], "expected the flag, the shell and its line"),
+            (&[&path, "/missing/sh"], "expected the flag, the shell and its line"),
+            (&[&path, "/missing/sh", "ls", "x"], "expected the flag, the shell and its line"),
+            (&[&path, "", "ls"], untold),
+            (&[&path, "/missing/sh", ""], untold),
+            (&["/flag", "/missing/sh", "ls"], "this is no flag of a session"),
+        ] {
+            assert_eq!(refused(arguments), expected, "{arguments:?}");
+            assert!(flag.path().exists());
+        }
+        // No loop needs this flag.
+        let passed = refused(&[&path, "/missing/sh", "ls"]);
+        assert_eq!(passed, "could not start `/missing/sh`");
+        assert!(!flag.path().exists(), "it is lowered");
+    }
+
+    #[test]
+    fn the_file_of_the_folder_is_made_unless_something_else_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        make(&at("new")).unwrap();
+        assert_eq!(at("new").metadata().unwrap().mode() & 0o777, 0o600);
+        std::fs::write(at("new"), "kept").unwrap();
+        make(&at("new")).unwrap();
+        assert_eq!(std::fs::read_to_string(at("new")).unwrap(), "kept");
+        symlink(at("new"), at("link")).unwrap();
+        for path in [at("link"), folder.path().to_owned()] {
+            let refused = make(&path).unwrap_err().to_string();
+            assert_eq!(refused, format!("`{}` is not a file", path.display()));
+        }
+        let refused = make(&at("none/new")).unwrap_err().to_string();
+        assert_eq!(refused, format!("could not make `{}`", at("none/new").display()));
+    }
+
+    #[test]
+    fn a_session_whose_shell_has_no_line_raises_no_wall() {
+        let at = TestLoop::started(Mode::Plain, "task");
+        let call = at.call("PreToolUse", json!({}));
+        let why = "this session began before Ralph was installed, or Ralph's SessionStart hook did not \
+                   run; start a new session";
+        assert_eq!(obstacle(&at.home, "s").as_deref(), Some(why));
+        assert_eq!(raise(&call, Some(&at.file)).unwrap_err().to_string(), why);
+        assert!(!at.home.walls().join("s").exists());
+        let relative = "the path of Ralph's files is not absolute";
+        assert_eq!(obstacle(&Home::at("home"), "s").as_deref(), Some(relative));
+        assert_eq!(obstacle(&at.home, "../s").as_deref(), Some(relative));
+    }
+
+    #[test]
+    fn the_sessions_shell_runs_these_tools() {
+        let runs = ["Bash", "Monitor", "Skill", "Read", "Write"].map(runs_lines);
+        assert_eq!(runs, [true, true, true, false, false]);
+    }
+}

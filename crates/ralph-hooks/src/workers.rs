@@ -211,3 +211,213 @@ pub(crate) fn before(gone: &[String], says: String) -> String {
         gone => format!("{}\n{says}", gone.join("\n")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hook_runner::tests::TestLoop;
+    use ralph_core::state::{Mode, PauseCause, Registration};
+    use ralph_io::process::clock;
+
+    fn worker(call: &str, agent: &str, task: &str) -> Worker {
+        Worker {
+            call: call.to_owned(),
+            agent: agent.to_owned(),
+            task: task.to_owned(),
+            about: format!("about {call}"),
+            ..Worker::default()
+        }
+    }
+
+    /// A loop with these workers.
+    fn at_work(workers: &[Worker]) -> TestLoop {
+        let at = TestLoop::started(Mode::Plain, "task");
+        at.change(|state| state.workers = workers.to_vec());
+        at
+    }
+
+    fn calls(at: &TestLoop) -> Vec<(String, String, WorkerStanding)> {
+        let workers = at.state().workers.into_iter();
+        workers.map(|one| (one.call, one.agent, one.standing)).collect()
+    }
+
+    #[test]
+    fn a_worker_is_found_by_its_id_or_else_by_its_task_while_it_runs() {
+        let done = Worker { standing: WorkerStanding::Done, ..worker("1", "a", "T-1") };
+        let gone = Worker { standing: WorkerStanding::Lost, ..worker("2", "", "T-2") };
+        let workers = vec![
+            done,
+            gone,
+            worker("3", "", "T-3"),
+            worker("4", "b", "T-2"),
+            worker("5", "a", "T-5"),
+            worker("6", "", ""),
+        ];
+        let state = LoopState { workers, ..LoopState::default() };
+        for (agent, task, expected) in [
+            ("a", None, Some(4)),
+            ("b", Some("T-3"), Some(3)),
+            ("c", Some("T-3"), Some(2)),
+            ("c", Some("T-2"), None),
+            ("c", Some("T-1"), None),
+            ("c", Some("T-5"), None),
+            ("c", Some(""), Some(5)),
+            ("c", None, None),
+        ] {
+            assert_eq!(place(&state, agent, task), expected, "{agent} {task:?}");
+        }
+    }
+
+    #[test]
+    fn an_agent_starts_if_the_loop_grants_it_and_only_the_copy_that_answers_decides() {
+        let at = at_work(&[]);
+        at.change(|state| (state.limits.max_workers, state.turn) = (1, None));
+        let asked = |id: &str, more: Value, via| {
+            let mut event = json!({"tool_name": "Agent", "tool_use_id": id, "prompt_id": "q",
+                "tool_input": {"prompt": "look", "description": format!("about {id}")}});
+            event.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
+            let call = HookCall { via, ..at.call("PreToolUse", event) };
+            may_start(&call, &at.bound()).unwrap()
+        };
+        let settings = Registration::Settings;
+        let main = || json!({});
+        assert_eq!(asked("1", main(), Registration::Plugin), Reply::silent());
+        assert_eq!(calls(&at), []);
+        assert_eq!(asked("1", main(), settings), Reply::silent());
+        let one = [("1".to_owned(), String::new(), WorkerStanding::Running)];
+        assert_eq!(calls(&at), one);
+        assert_eq!(at.state().workers[0].kind, "general-purpose");
+        let turn = at.state().turn.unwrap();
+        assert_eq!((turn.prompt_id.as_str(), turn.typed), ("q", false));
+        let noted = at.noted();
+        assert_eq!((noted.decision.as_str(), noted.why.as_str()), ("granted", "workers: about 1"));
+        let why = "1 of at most 1 worker is at work (about 1). End your turn and wait: you are woken \
+                   when one ends, and waiting costs nothing. Then start the next.";
+        assert_eq!(asked("2", main(), settings), Reply::deny(why));
+        let noted = at.noted();
+        assert_eq!((noted.decision.as_str(), noted.why), ("denied", format!("workers: {why}")));
+        assert_eq!(asked("1", main(), settings), Reply::silent());
+        assert_eq!(calls(&at), one);
+        at.change(|state| (state.limits.max_workers, state.turn) = (2, None));
+        assert_eq!(asked("3", json!({"agent_id": "a"}), settings), Reply::silent());
+        assert_eq!((at.state().turn, calls(&at).len()), (None, 2), "the agent's call is no turn");
+        at.change(|state| state.workers.clear());
+        let bound = at.bound();
+        at.change(|state| state.pause(PauseCause::Person, "", clock::now()));
+        let call = at.call("PreToolUse", json!({"tool_name": "Agent", "tool_use_id": "4"}));
+        assert_eq!(may_start(&call, &bound).unwrap(), Reply::silent());
+        assert_eq!(calls(&at), []);
+    }
+
+    #[test]
+    fn a_call_that_was_launched_names_its_agent_and_any_other_answer_ends_it() {
+        let running = WorkerStanding::Running;
+        let two = |agent: &str| {
+            [("1", agent), ("2", "")]
+                .map(|(call, agent)| (call.into(), agent.into(), running.clone()))
+        };
+        let answered = |event: &str, status: &str| {
+            let at = at_work(&[worker("1", "", ""), worker("2", "", "")]);
+            let response = json!({"agentId": "a", "status": status});
+            let about =
+                json!({"tool_name": "Agent", "tool_use_id": "1", "tool_response": response});
+            started(&at.call(event, about), &at.bound()).unwrap();
+            calls(&at)
+        };
+        assert_eq!(answered("PostToolUse", "async_launched"), two("a"));
+        assert_eq!(answered("PostToolUse", "completed"), two("")[1..]);
+        assert_eq!(answered("PostToolUseFailure", "async_launched"), two("")[1..]);
+    }
+
+    #[test]
+    fn a_worker_that_ends_frees_its_place_and_ralphs_own_is_judged() {
+        let stopped_as = |kind: &str, agent: &str, is_paused: bool| {
+            let at = at_work(&[worker("1", "a", ""), worker("2", "b", "")]);
+            if is_paused {
+                at.change(|state| state.pause(PauseCause::Person, "", clock::now()));
+            }
+            let about =
+                json!({"agent_id": agent, "agent_type": kind, "last_assistant_message": "x"});
+            let reply = stopped(&at.call("SubagentStop", about), at.bound()).unwrap();
+            let noted = at.journal().pop().map(|line| (line.decision, line.seen));
+            (reply, calls(&at).len(), noted)
+        };
+        let noted = |decision: &str| {
+            Some((decision.to_owned(), json!({"agent": "a", "kind": "ralph-worker"})))
+        };
+        assert_eq!(stopped_as("Explore", "a", false), (Reply::silent(), 1, None));
+        assert_eq!(stopped_as("Explore", "c", false), (Reply::silent(), 2, None));
+        let (reply, left, line) = stopped_as("ralph-worker", "a", false);
+        assert_ne!(reply, Reply::silent());
+        assert_eq!((left, line), (2, noted("report sent back")));
+        let (reply, _, line) = stopped_as("ralph-worker", "a", true);
+        assert_eq!((reply, line), (Reply::silent(), noted("report taken")));
+    }
+
+    #[test]
+    fn a_stop_closes_the_workers_that_the_client_no_longer_lists() {
+        let at = at_work(&[]);
+        let listed = |workers: &[Worker], tasks: Value| {
+            let call = at.call("Stop", json!({"background_tasks": tasks}));
+            let mut state = LoopState { workers: workers.to_vec(), ..LoopState::default() };
+            let told = lost(&call, &mut state);
+            let left: Vec<String> = state.workers.into_iter().map(|one| one.call).collect();
+            (told, left)
+        };
+        let workers = [worker("1", "", ""), worker("2", "a", "")];
+        let task =
+            |id: &str, about: &str| json!({"id": id, "type": "subagent", "description": about});
+        let left = |tasks: Value| listed(&workers, tasks).1;
+        assert_eq!(left(json!([task("a", ""), task("x", "about 1")])), ["1", "2"]);
+        assert_eq!(left(json!([task("x", "about 1"), task("b", "about 2")])), ["1"]);
+        assert_eq!(left(json!([task("", "x"), task("a", "x")])), ["2"]);
+        assert_eq!(listed(&[], json!([])), (vec![], vec![]));
+    }
+
+    #[test]
+    fn a_subagent_is_of_the_loop_by_its_records() {
+        let at = at_work(&[]);
+        let is_its = |workers: &[Worker]| {
+            at.change(|state| state.workers = workers.to_vec());
+            is_of_loop(&at.call("SubagentStop", json!({"agent_id": "a"})), &at.file)
+        };
+        assert!(is_its(&[]));
+        assert!(is_its(&[worker("1", "b", ""), worker("2", "a", "")]));
+        assert!(is_its(&[worker("1", "b", ""), worker("2", "", "")]));
+        assert!(!is_its(&[worker("1", "b", "")]));
+        at.lose();
+        assert!(is_of_loop(&at.call("SubagentStop", json!({"agent_id": "a"})), &at.file));
+    }
+
+    #[test]
+    fn workers_of_a_loop_that_is_over_are_closed_as_they_end_and_looked_for_where_they_may_be() {
+        let at = at_work(&[worker("1", "a", ""), worker("2", "b", "")]);
+        let ends = |agent: &str| {
+            is_gone(&at.call("SubagentStop", json!({"agent_id": agent})), &at.file).unwrap();
+            calls(&at).into_iter().map(|(.., standing)| standing).collect::<Vec<_>>()
+        };
+        let may_be = |event: &str, more: Value| may_be_there(&at.call(event, more), &at.file);
+        let (running, lost) = (WorkerStanding::Running, WorkerStanding::Lost);
+        let prompt = json!({"prompt": "go on"});
+        let report = json!({"prompt": "<task-notification>x"});
+        let subagent = json!({"background_tasks": [{"type": "subagent"}]});
+        assert_eq!(ends("c"), [running.clone(), running.clone()]);
+        assert!(may_be("UserPromptSubmit", prompt.clone()));
+        assert!(!may_be("SessionEnd", json!({})));
+        assert!(!may_be("Stop", json!({"background_tasks": [{"type": "shell"}]})));
+        assert!(may_be("Stop", subagent.clone()));
+        assert_eq!(ends("a"), [lost.clone(), running]);
+        assert_eq!(ends("b"), [lost.clone(), lost]);
+        assert!(!may_be("UserPromptSubmit", prompt));
+        assert!(may_be("UserPromptSubmit", report), "the stop that follows will show it");
+        assert!(may_be("Stop", subagent));
+        assert!(!may_be("PreToolUse", json!({"prompt": "<task-notification>x"})));
+    }
+
+    #[test]
+    fn lost_workers_come_before_what_is_said() {
+        let says = || "go on".to_owned();
+        assert_eq!(before(&[], says()), "go on");
+        assert_eq!(before(&["a".to_owned(), "b".to_owned()], says()), "a\nb\ngo on");
+    }
+}

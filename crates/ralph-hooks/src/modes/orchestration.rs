@@ -9,6 +9,8 @@ mod after;
 mod artefact;
 mod begin;
 mod feedback;
+#[cfg(test)]
+mod fixture;
 mod look;
 mod tool;
 

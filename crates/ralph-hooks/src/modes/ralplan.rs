@@ -190,3 +190,73 @@ pub(crate) fn tell_log(file: &LoopFile, state: &LoopState, reply: Reply) -> Resu
     let lines = file.update(ralplan::to_tell)?;
     Ok(reply.tell_also(&lines.unwrap_or_default()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hook_runner::tests::TestLoop;
+    use ralph_core::state::{Mode, PauseCause};
+    use ralph_io::process::clock;
+
+    #[test]
+    fn only_a_live_planning_is_changed_and_its_lines_are_told_apart_from_those_of_before() {
+        let at = TestLoop::started(Mode::Ralplan, "log in");
+        let add = |line: &str| {
+            change(&at.file, |state| {
+                let plan = state.ralplan_mut().unwrap();
+                assert_eq!(plan.untold, Vec::<String>::new());
+                plan.untold.push(line.to_owned());
+                plan.iteration += 1;
+                plan.iteration
+            })
+            .unwrap()
+        };
+        at.change(|state| state.ralplan_mut().unwrap().untold.clear());
+        let first = add("one").unwrap();
+        assert_eq!((first.outcome, first.lines), (1, vec!["one".to_owned()]));
+        at.change(|state| state.pause(PauseCause::Person, "", clock::now()));
+        let second = add("two").unwrap();
+        assert_eq!((second.outcome, second.lines), (2, vec!["two".to_owned()]));
+        assert_eq!(second.state.ralplan().unwrap().untold, ["one", "two"]);
+        assert_eq!(at.state().ralplan().unwrap().untold, ["one", "two"]);
+        let shown = plan_files::found(&at.root()).unwrap().unwrap();
+        assert!(shown.contains("\"iteration\": 2"), "{shown}");
+        at.change(|state| state.phase = ralph_core::state::Phase::Planned);
+        assert!(add("three").is_none());
+        let plain = TestLoop::started(Mode::Plain, "task");
+        assert!(change(&plain.file, |_| ()).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_planning_in_a_session_puts_its_commands_behind_the_wall_at_once() {
+        let at = TestLoop::started(Mode::Ralplan, "log in");
+        let flag = |at: &TestLoop| std::fs::read_to_string(at.home.walls().join("s")).ok();
+        assert_eq!(flag(&at), Some(at.file.path().display().to_string()));
+        assert_eq!(flag(&TestLoop::started(Mode::Plain, "task")), None);
+    }
+
+    #[test]
+    fn lines_that_the_user_has_not_seen_are_told_once() {
+        let at = TestLoop::started(Mode::Ralplan, "log in");
+        at.change(|state| state.ralplan_mut().unwrap().untold = vec!["a line".to_owned()]);
+        let (before, reply) = (at.state(), || Reply::silent().tell("told"));
+        let told = tell_log(&at.file, &before, reply()).unwrap();
+        let mut state = before.clone();
+        assert_eq!(told, reply().tell_also(&ralplan::to_tell(&mut state)));
+        assert_ne!(told, reply());
+        assert_eq!(tell_log(&at.file, &at.state(), reply()).unwrap(), reply());
+    }
+
+    #[test]
+    fn only_the_conversations_own_agents_and_questions_are_heard() {
+        let at = TestLoop::started(Mode::Ralplan, "log in");
+        let heard = |tool: &str, agent: &str| {
+            let about = serde_json::json!({"tool_name": tool, "agent_id": agent});
+            wants_to_hear(&at.call("PostToolUse", about))
+        };
+        for tool in ["Agent", "Task", "AskUserQuestion"] {
+            assert_eq!((heard(tool, ""), heard(tool, "a")), (true, false), "{tool}");
+        }
+        assert!(!heard("Read", ""));
+    }
+}

@@ -154,3 +154,74 @@ pub fn end(
     let away = lifecycle::put_away(home, file, &state, ManifestFate::Remove)?;
     Ok(Some((state, away.file)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::state::PauseCause;
+
+    fn refining(folder: &Path, session_id: &str, name: &str) -> RefineStart {
+        let home = Home::at(folder.join("home"));
+        let asked = RefineRequest {
+            home: &home,
+            root: folder,
+            session_id,
+            name,
+            word: name,
+            what: "the plan",
+            done: 2,
+            most: 5,
+        };
+        begin(&asked).unwrap()
+    }
+
+    #[test]
+    fn a_conversation_has_one_refinement_which_a_round_continues_while_it_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let RefineStart::Made(file, made) = refining(folder.path(), "s", "a") else { panic!() };
+        assert_eq!((made.iteration, made.max_iterations, made.is_running()), (2, 5, true));
+        assert_eq!(made.prompt, "refine the plan until it no longer changes");
+        let RefineStart::Own(found, own) = refining(folder.path(), "s", "a") else { panic!() };
+        assert_eq!((found, own.loop_id), (file.clone(), made.loop_id));
+        let refused = |name: &str| match refining(folder.path(), "s", name) {
+            RefineStart::Refused(why) => why,
+            other => panic!("{other:?}"),
+        };
+        let another = "the refinement `a` is live in this session: it comes first, or a person ends it \
+                       with /ralph-cancel";
+        assert_eq!(refused("b"), another);
+        file.update(|state| state.pause(PauseCause::Person, "", clock::now())).unwrap();
+        assert_eq!(refused("b"), another, "a paused one comes first, too");
+        assert_eq!(refused("a"), messages::paused(&file.read().unwrap().unwrap().state));
+        assert_eq!(
+            not_its(&LoopState::default(), "a").unwrap(),
+            "a loop is live in this session at 0/25: a person ends it with /ralph-cancel first; \
+             `ralph refine loop` in another terminal refines in parallel"
+        );
+        assert!(matches!(refining(folder.path(), "t", "a"), RefineStart::Made(..)));
+    }
+
+    #[test]
+    fn rounds_are_counted_while_the_loop_is_live_and_remembered_when_it_is_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("home"));
+        let RefineStart::Made(file, _) = refining(folder.path(), "s", "a") else { panic!() };
+        let noted = note_round(&file, 4, 1).unwrap().unwrap();
+        assert_eq!((noted.iteration, noted.refining().unwrap().open), (4, 1));
+        assert_eq!(made_before(&home, "s"), 0);
+        let (state, archived) =
+            end(&home, &file, &EndingKind::Complete, "it no longer changes", 5).unwrap().unwrap();
+        let ending = state.ending.unwrap();
+        assert_eq!(
+            (ending.kind, ending.detail.as_str()),
+            (EndingKind::Complete, "it no longer changes")
+        );
+        assert_eq!(state.iteration, 5);
+        assert_eq!((made_before(&home, "s"), made_before(&home, "t")), (3, 0));
+        assert_eq!(end(&home, &archived, &EndingKind::Cancelled, "", 9).unwrap(), None);
+        assert_eq!(note_round(&archived, 9, 9).unwrap(), None);
+        let RefineStart::Made(_, next) = refining(folder.path(), "s", "a") else { panic!() };
+        let refining = next.refining().unwrap();
+        assert_eq!((refining.from, refining.earlier), (2, 3));
+    }
+}

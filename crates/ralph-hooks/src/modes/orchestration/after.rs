@@ -225,3 +225,227 @@ fn is_at_work(call: &HookCall, session: &OrchestrationState, one: &Orchestration
     let is_anothers = |id: &str| session.calls.iter().any(|other| other.agent == id);
     tasks.any(|task| AgentRole::of(&task.agent_type) == one.agent() && !is_anothers(&task.id))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::Orchestrated;
+    use super::*;
+    use crate::hook_runner::HookCall;
+    use ralph_core::modes::orchestration::signal::SignalKeyword;
+    use ralph_core::modes::orchestration::state::State;
+    use ralph_core::state::{Blocked, PauseCause, Registration};
+
+    fn stop(of: &Orchestrated, tasks: Value) -> HookCall {
+        of.at.call("Stop", json!({"prompt_id": "p", "background_tasks": tasks}))
+    }
+
+    fn subagent(id: &str, kind: &str) -> Value {
+        json!({"id": id, "type": "subagent", "agent_type": kind})
+    }
+
+    #[test]
+    fn a_running_orchestration_whose_folder_is_there_is_for_the_copy_that_answers() {
+        let of = Orchestrated::begun();
+        let is_ours = |via| {
+            let call = HookCall { via, ..of.at.call("PostToolUse", json!({})) };
+            ours(&call).unwrap().is_some()
+        };
+        assert!(is_ours(Registration::Settings));
+        assert!(!is_ours(Registration::Plugin));
+        of.at.change(|state| state.pause(PauseCause::Person, "", clock::now()));
+        assert!(!is_ours(Registration::Settings));
+        of.at.change(|state| state.resume(clock::now()));
+        assert!(is_ours(Registration::Settings));
+        std::fs::remove_dir_all(of.path("")).unwrap();
+        assert!(!is_ours(Registration::Settings));
+    }
+
+    #[test]
+    fn the_answer_to_a_call_tells_the_conversation_what_comes_next() {
+        let answered = |of: &Orchestrated, event: &str, agent: &str, status: &str| {
+            let response = json!({"status": status, "agentId": "a"});
+            let about = json!({"tool_use_id": "0", "agent_id": agent, "tool_response": response});
+            after_an_agent(&of.at.call(event, about)).unwrap()
+        };
+        let of = Orchestrated::planned(&["task-1"]);
+        of.make_due_calls();
+        let (used, failed) = ("PostToolUse", "PostToolUseFailure");
+        assert_eq!(answered(&of, used, "other", "async_launched"), Reply::silent());
+        assert_eq!(answered(&of, used, "other", "completed"), Reply::silent());
+        let agent = |of: &Orchestrated| of.session().calls[0].agent.clone();
+        assert_eq!(agent(&of), "", "an agent's own call is nothing of ours");
+        assert_eq!(answered(&of, used, "", "async_launched"), Reply::silent());
+        assert_eq!(agent(&of), "a");
+        of.edit("progress.md", "[ ] task-1", "[P] task-1");
+        of.write("reports/task-1-report.md", "---\ntask_id: task-1\niteration: 1\n---\n");
+        let reply = answered(&of, used, "", "completed");
+        assert_eq!(of.session().calls, []);
+        assert_eq!(of.session().given[0].mode, "TASK_REVIEW");
+        assert_eq!(reply, Reply::context(HookEvent::PostToolUse, &told(&of.at.state())));
+        assert_eq!(of.at.noted().why, "Ralph-v2-Executor EXECUTE task-1 completed its call");
+        let of = Orchestrated::begun();
+        of.make_due_calls();
+        let reply = answered(&of, failed, "", "async_launched");
+        assert_eq!(reply, Reply::context(HookEvent::PostToolUseFailure, &told(&of.at.state())));
+        assert_eq!(of.session().calls, []);
+        let noted = of.at.noted();
+        let why = "Ralph-v2-Planner INITIALIZE ended without completing its call";
+        assert_eq!((noted.decision.as_str(), noted.why.as_str()), ("agent ended", why));
+    }
+
+    #[test]
+    fn what_comes_next_is_a_call_or_nothing_or_the_end_of_the_turn() {
+        let next = |of: &Orchestrated| {
+            let call = of.at.call("UserPromptSubmit", json!({}));
+            assert_eq!(next(&call, &of.at.bound()).unwrap(), woken(&call).unwrap());
+            woken(&call).unwrap()
+        };
+        let said = |text: &str| Reply::context(HookEvent::UserPromptSubmit, text);
+        let of = Orchestrated::planned(&["task-1"]);
+        assert_eq!(next(&of), said(&told(&of.at.state())));
+        of.make_due_calls();
+        assert_eq!(next(&of), Reply::silent(), "it waits");
+        let ends = "Next: end your turn; the orchestration is paused or over.";
+        assert_eq!(next(&Orchestrated::finished()), said(ends));
+    }
+
+    #[test]
+    fn an_agents_end_closes_its_own_call() {
+        let of = Orchestrated::planned(&["task-1", "task-2"]);
+        of.make_due_calls();
+        of.at.change(|state| {
+            for one in &mut state.orchestration_mut().unwrap().calls {
+                one.agent = format!("a{}", one.call);
+            }
+        });
+        let ends = |agent: &str| {
+            let about = json!({"agent_id": agent, "agent_type": "Ralph-v2-Executor"});
+            let reply = reported(&of.at.call("SubagentStop", about), &of.at.bound()).unwrap();
+            assert_eq!(reply, Reply::silent());
+            of.session().calls.into_iter().map(|one| one.call).collect::<Vec<_>>()
+        };
+        assert_eq!(ends("stranger"), ["0", "1"]);
+        of.edit("progress.md", "[ ] task-2", "[P] task-2");
+        assert_eq!(ends("a1"), ["0"]);
+        let noted = of.at.noted();
+        assert_eq!(noted.why, "Ralph-v2-Executor EXECUTE task-2 completed its call");
+        assert_eq!(noted.seen, json!({"agent": "a1"}));
+        let bound = of.at.bound();
+        std::fs::remove_dir_all(of.path("")).unwrap();
+        let call = of.at.call("SubagentStop", json!({"agent_id": "a0"}));
+        assert_eq!(reported(&call, &bound).unwrap(), Reply::silent());
+        assert_eq!(of.session().calls.len(), 1);
+    }
+
+    #[test]
+    fn an_agent_is_at_work_while_the_client_lists_it_or_one_of_its_kind_that_no_other_call_has() {
+        let of = Orchestrated::planned(&["task-1", "task-2"]);
+        of.make_due_calls();
+        let at_work = |agents: [&str; 2], tasks: Value| {
+            let mut session = of.session();
+            for (one, agent) in session.calls.iter_mut().zip(agents) {
+                agent.clone_into(&mut one.agent);
+            }
+            let call = stop(&of, tasks);
+            let all: Vec<bool> =
+                session.calls.iter().map(|one| is_at_work(&call, &session, one)).collect();
+            all
+        };
+        let executor = |id: &str| subagent(id, "Ralph-v2-Executor");
+        assert_eq!(at_work(["a", "b"], json!([executor("b")])), [false, true]);
+        assert_eq!(at_work(["", "b"], json!([executor("b")])), [false, true]);
+        assert_eq!(at_work(["", "b"], json!([executor("c")])), [true, false]);
+        assert_eq!(at_work(["", ""], json!([subagent("c", "Ralph-v2-Reviewer")])), [false, false]);
+        assert_eq!(
+            at_work(["", ""], json!([subagent("c", "ralph:Ralph-v2-Executor")])),
+            [true, true]
+        );
+        assert_eq!(at_work(["a", ""], json!([])), [false, false]);
+    }
+
+    #[test]
+    fn a_stop_at_which_something_waits_writes_nothing_but_calls() {
+        let state_after = |tasks: Value, is_blocked: bool| {
+            let of = Orchestrated::finished();
+            if is_blocked {
+                of.at.change(|state| state.blocked = Some(Blocked::default()));
+            }
+            let (_, routed) = routed(&stop(&of, tasks), of.at.bound()).unwrap().unwrap();
+            assert_eq!(routed.unwrap().due, RouterStep::Complete);
+            of.seen().record.metadata.unwrap().state
+        };
+        assert_eq!(state_after(json!([]), false), Some(State::Complete));
+        assert_eq!(state_after(json!([]), true), Some(State::SessionReview));
+        assert_eq!(
+            state_after(json!([subagent("a", "Explore")]), false),
+            Some(State::SessionReview)
+        );
+        assert_eq!(state_after(json!([{"type": "shell"}]), false), Some(State::Complete));
+        let gone = Orchestrated::begun();
+        std::fs::remove_dir_all(gone.path("")).unwrap();
+        let (_, routed) = routed(&stop(&gone, json!([])), gone.at.bound()).unwrap().unwrap();
+        assert_eq!(routed, None);
+    }
+
+    #[test]
+    fn a_stop_closes_the_calls_of_agents_that_are_gone_and_routes_by_what_is_left() {
+        let of = Orchestrated::planned(&["task-1", "task-2"]);
+        of.make_due_calls();
+        let executor = |id: &str| subagent(id, "Ralph-v2-Executor");
+        of.at.change(|state| state.orchestration_mut().unwrap().calls[1].agent = "b".to_owned());
+        let routed_with = |tasks: Value| {
+            let (bound, routed) = routed(&stop(&of, tasks), of.at.bound()).unwrap().unwrap();
+            assert_eq!(bound.state.orchestration(), of.at.state().orchestration());
+            (routed.unwrap().due, of.session().calls.len())
+        };
+        let both = json!([executor("a"), executor("b")]);
+        assert_eq!(routed_with(both), (RouterStep::Wait, 2));
+        assert_eq!(of.at.journal(), []);
+        assert_eq!(routed_with(json!([executor("b")])).1, 1);
+        let why = "Ralph-v2-Executor EXECUTE task-1 ended without completing its call";
+        assert_eq!(of.at.noted().why, why);
+    }
+
+    #[test]
+    fn a_signal_is_used_up_by_the_pause_or_the_end_that_it_asks_for() {
+        let left = |word: SignalKeyword, iteration: u32| {
+            let of = Orchestrated::begun();
+            of.write("plan.md", "Goal: a door\n");
+            of.signal(word);
+            of.at.change(|state| state.iteration = iteration);
+            stopped(&stop(&of, json!([])), of.at.bound()).unwrap();
+            of.seen().signals.len()
+        };
+        assert_eq!([left(SignalKeyword::Pause, 0), left(SignalKeyword::Stop, 0)], [0, 0]);
+        assert_eq!(left(SignalKeyword::Steer, 0), 1, "no agent was told yet");
+    }
+
+    #[test]
+    fn what_a_call_would_have_carried_is_kept_for_the_next_when_a_limit_ends_the_loop_first() {
+        let of = Orchestrated::planned(&["task-1"]);
+        of.signal(SignalKeyword::Steer);
+        of.at.change(|state| state.iteration = state.max_iterations);
+        let (_, routed) = routed(&stop(&of, json!([])), of.at.bound()).unwrap().unwrap();
+        let routed = routed.unwrap();
+        assert_eq!((routed.due, routed.heard.len()), (RouterStep::Call, 1));
+        stopped(&stop(&of, json!([])), of.at.bound()).unwrap();
+        assert!(!of.at.file.path().exists(), "it has ended");
+        assert_eq!(of.seen().signals.len(), 1);
+    }
+
+    #[test]
+    fn the_first_step_is_a_call_or_is_left_to_the_first_stop() {
+        let of = Orchestrated::begun();
+        let state = first_look(&of.at.call("UserPromptExpansion", json!({}))).unwrap();
+        assert_eq!(state.orchestration().unwrap().given.len(), 1);
+        assert_eq!(state.mode, of.at.state().mode);
+        let of = Orchestrated::finished();
+        of.at.change(|state| {
+            state.orchestration_mut().unwrap().given = vec![OrchestrationCall::default()];
+        });
+        let state = first_look(&of.at.call("UserPromptExpansion", json!({}))).unwrap();
+        let session = state.orchestration().unwrap();
+        let says = "end your turn; Ralph then names the next step";
+        assert_eq!((session.given.len(), session.says.as_str()), (0, says));
+    }
+}

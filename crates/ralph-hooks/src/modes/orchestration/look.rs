@@ -184,3 +184,169 @@ pub(super) fn ended(
     })?;
     Ok(changed.map(|changed| changed.what).unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::Orchestrated;
+    use super::*;
+    use ralph_core::modes::orchestration::agents::Mode as CallMode;
+    use ralph_core::modes::orchestration::invocation::Running;
+    use ralph_core::modes::orchestration::signal::SignalKeyword;
+    use ralph_core::modes::orchestration::state::State;
+    use ralph_core::state::{ModeState, PauseCause, Phase};
+
+    fn looked(of: &Orchestrated, state: &mut LoopState, writes: Writes) -> Option<RoutedCalls> {
+        look(&of.at.home, state, clock::now(), writes).unwrap()
+    }
+
+    /// A state that keeps a call that was given before.
+    fn with_one_given(of: &Orchestrated) -> LoopState {
+        let mut state = of.at.state();
+        state.orchestration_mut().unwrap().given = vec![OrchestrationCall::default()];
+        state
+    }
+
+    /// What is due, how many calls are given then, and whether a file was written.
+    fn effect(of: &Orchestrated, writes: Writes) -> (RouterStep, usize, bool) {
+        let (mut state, before) = (with_one_given(of), of.seen());
+        let routed = looked(of, &mut state, writes).unwrap().routed;
+        let session = state.orchestration().unwrap();
+        assert_eq!(session.says, routed.says);
+        (routed.due, session.given.len(), of.seen().files != before.files)
+    }
+
+    #[test]
+    fn an_end_is_written_at_a_stop_alone_and_a_call_wherever_it_is_due() {
+        use Writes::{Always, ForCalls};
+        let calls = Orchestrated::planned(&["task-1", "task-2"]);
+        assert_eq!(effect(&calls, ForCalls), (RouterStep::Call, 2, true));
+        assert_eq!(effect(&calls, Always), (RouterStep::Call, 2, false), "it was written before");
+        let ends = Orchestrated::finished();
+        assert_eq!(effect(&ends, ForCalls), (RouterStep::Complete, 1, false));
+        assert_eq!(effect(&ends, Always), (RouterStep::Complete, 0, true));
+        assert_eq!(ends.seen().record.metadata.unwrap().state, Some(State::Complete));
+        let paused = Orchestrated::planned(&["task-1"]);
+        paused.signal(SignalKeyword::Pause);
+        assert_eq!(effect(&paused, Always), (RouterStep::Paused, 1, false));
+        let waits = Orchestrated::begun();
+        waits.make_due_calls();
+        assert_eq!(effect(&waits, ForCalls), (RouterStep::Wait, 1, false));
+        assert_eq!(effect(&waits, Always), (RouterStep::Wait, 0, false));
+    }
+
+    #[test]
+    fn a_call_is_given_with_its_prompt_and_no_folder_gives_none() {
+        let of = Orchestrated::begun();
+        let mut state = of.at.state();
+        let calls = looked(&of, &mut state, Writes::ForCalls).unwrap().calls;
+        let prompt = format!(
+            "SESSION_PATH: .ralph-sessions/{}/\nMODE: INITIALIZE\nUSER_REQUEST: Build a door\nITERATION: 1",
+            of.id
+        );
+        assert_eq!(calls.iter().map(Invocation::prompt).collect::<Vec<_>>(), [prompt.as_str()]);
+        let session = state.orchestration().unwrap();
+        assert_eq!(session.given, [OrchestrationCall::given(&calls[0].key, prompt)]);
+        std::fs::remove_dir_all(of.path("")).unwrap();
+        assert!(looked(&of, &mut state, Writes::Always).is_none());
+        state.orchestration_mut().unwrap().id = "x".to_owned();
+        let refused = look(&of.at.home, &mut state, clock::now(), Writes::Always).err().unwrap();
+        let why = "`x`, which the loop drives, is not the id of an orchestration";
+        assert_eq!(refused.to_string(), why);
+    }
+
+    #[test]
+    fn the_calls_under_way_are_those_that_the_driving_loop_knows() {
+        let of = Orchestrated::begun();
+        of.make_due_calls();
+        let running = |noted: Option<Vec<Running>>| {
+            let found = Snapshot { running: noted, ..of.seen() };
+            let driven = as_driven(&of.at.home, &of.at.root(), &found);
+            assert_eq!(
+                Snapshot { running: None, ..driven.clone() },
+                Snapshot { running: None, ..found }
+            );
+            driven.running
+        };
+        let own = of.session().running();
+        assert_eq!(own.len(), 1);
+        let other = Running {
+            key: CallKey { mode: CallMode::Execute, task: "x".into(), iteration: 1, cycle: 0 },
+            since: clock::now(),
+        };
+        let noted = || Some(vec![other.clone()]);
+        assert_eq!([running(None), running(noted())], [Some(own.clone()), Some(own)]);
+        of.at.change(|state| state.session_id.clear());
+        assert_eq!([running(None), running(noted())], [None, noted()]);
+        of.at.change(|state| state.phase = Phase::Ended);
+        assert_eq!([running(None), running(noted())], [None, Some(vec![])]);
+    }
+
+    #[test]
+    fn an_orchestration_is_driven_by_a_live_loop_of_its_project_and_name() {
+        let of = Orchestrated::begun();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let driven = |root: &Path, id: &str| {
+            let id = OrchestrationId::parse(id).unwrap();
+            let driving = driving(&of.at.home, root, &id);
+            driving
+                .map(|(file, state)| assert_eq!((file, state), (of.at.file.clone(), of.at.state())))
+        };
+        let (root, id) = (of.at.root(), of.id.as_str());
+        assert_eq!(driven(&root, id), Some(()));
+        assert_eq!(driven(elsewhere.path(), id), None);
+        assert_eq!(driven(&root, "200131-120000"), None);
+        let mode = of.at.state().mode;
+        of.at.change(|state| state.mode = ModeState::Plain);
+        assert_eq!(driven(&root, id), None);
+        of.at.change(|state| {
+            state.mode = mode;
+            state.pause(PauseCause::Person, "", clock::now());
+        });
+        assert_eq!(driven(&root, id), Some(()));
+        of.at.change(|state| state.phase = Phase::Ended);
+        assert_eq!(driven(&root, id), None);
+    }
+
+    #[test]
+    fn a_call_that_was_made_is_under_way_until_it_ends_and_its_files_tell_how() {
+        let of = Orchestrated::begun();
+        of.make_due_calls();
+        let session = of.session();
+        assert_eq!((session.given.len(), session.calls.len()), (0, 1));
+        assert_eq!(of.seen().running, Some(session.running()));
+        let ends = |is_it: bool| {
+            let mut state = of.at.state();
+            let ends = ended(&of.at.home, &mut state, |_| is_it, clock::now()).unwrap();
+            of.at.change(|kept| *kept = state);
+            ends.into_iter().map(|(key, how)| (key.mode, how)).collect::<Vec<_>>()
+        };
+        assert_eq!(ends(false), []);
+        assert_eq!(of.session().calls.len(), 1);
+        assert_eq!(ends(true), [(CallMode::Initialize, CallEnd::Failed)]);
+        assert_eq!((of.session().calls.len(), of.seen().running), (0, Some(vec![])));
+        assert_eq!(ends(true), []);
+        let made = Orchestrated::planned(&["task-1"]);
+        made.make_due_calls();
+        made.edit("progress.md", "[ ] task-1", "[P] task-1");
+        let mut state = made.at.state();
+        let ends = ended(&made.at.home, &mut state, |_| true, clock::now()).unwrap();
+        let ends: Vec<_> = ends.into_iter().map(|(key, how)| (key.task, how)).collect();
+        assert_eq!(ends, [("task-1".to_owned(), CallEnd::Met)]);
+        let mut plain = LoopState { project_root: made.at.state().project_root, ..state };
+        plain.orchestration_mut().unwrap().calls.clear();
+        assert_eq!(ended(&made.at.home, &mut plain, |_| true, clock::now()).unwrap(), []);
+    }
+
+    #[test]
+    fn only_signals_that_took_effect_are_removed() {
+        let of = Orchestrated::begun();
+        of.signal(SignalKeyword::Info);
+        of.signal(SignalKeyword::Pause);
+        let names = || of.seen().signals.into_iter().map(|one| one.name).collect::<Vec<_>>();
+        let [info, pause] = names().try_into().unwrap();
+        use_up(&of.sessions, &of.id, &[]).unwrap();
+        assert_eq!(names().len(), 2);
+        use_up(&of.sessions, &of.id, std::slice::from_ref(&pause)).unwrap();
+        assert_eq!(names(), [info]);
+    }
+}

@@ -196,3 +196,80 @@ pub(crate) fn plan_the_loop(home: &Home, planning: &LoopState) -> Result<Box<Loo
     lifecycle::create(home, &mut state)?;
     Ok(Box::new(state))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::state::{Criterion, RalplanState, Task};
+
+    #[test]
+    fn a_decision_is_told_in_words_and_one_that_ends_the_planning_names_its_archive() {
+        let file = LoopFile::at("/archive/state.json");
+        let planning = |words: &str| {
+            let decision = Some(PlanDecision { text: words.to_owned(), ..PlanDecision::default() });
+            let plan = RalplanState {
+                plan_path: ".omc/plans/a.md".to_owned(),
+                plan_hash: "0123456789abcdef".to_owned(),
+                decision,
+                ..RalplanState::default()
+            };
+            Box::new(LoopState { mode: plan.into(), ..LoopState::default() })
+        };
+        let planned = LoopState {
+            loop_id: "L".to_owned(),
+            acceptance_criteria: vec![Criterion::default()],
+            task_graph: vec![Task::default(), Task::default()].into(),
+            ..LoopState::default()
+        };
+        let approved =
+            |planned| Decided::Approved { state: planning(""), file: file.clone(), planned };
+        let agreed = format!(
+            "the user agreed to the plan `.omc/plans/a.md` ({}). ",
+            short("0123456789abcdef")
+        );
+        let lost = Err(anyhow::anyhow!("no text").context("could not read it"));
+        let discarded = Decided::Discarded { state: planning(""), file: file.clone() };
+        for (decided, word, words, is_over) in [
+            (
+                approved(Ok(Box::new(planned))),
+                "approved",
+                format!(
+                    "{agreed}It is planned as loop L (1 criterion, 2 tasks): the person types \
+                     /ralph to carry it out."
+                ),
+                true,
+            ),
+            (
+                approved(lost),
+                "approved",
+                format!(
+                    "{agreed}It could not be planned as a loop (could not read it: no text): run \
+                     `ralph task import .omc/plans/a.md` in a terminal, then type /ralph."
+                ),
+                true,
+            ),
+            (
+                Decided::Adjusted(planning("")),
+                "adjust",
+                "back to the planner: no words were given".to_owned(),
+                false,
+            ),
+            (
+                Decided::Adjusted(planning("smaller")),
+                "adjust",
+                "back to the planner: smaller".to_owned(),
+                false,
+            ),
+            (
+                discarded,
+                "discarded",
+                "the user discarded the plan; `.omc/plans/a.md` stays as it is.".to_owned(),
+                true,
+            ),
+            (Decided::Refused("it is over".to_owned()), "refused", "it is over".to_owned(), false),
+        ] {
+            assert_eq!(decided.describe(), (word, words));
+            assert_eq!(decided.file(), is_over.then_some(&file));
+        }
+    }
+}
