@@ -341,3 +341,276 @@ fn transcript_of(call: &HookCall) -> Option<PathBuf> {
     let path = folder.join(format!("agent-{}.jsonl", input.agent_id));
     (input.agent_id.chars().all(is_plain) && path.is_file()).then_some(path)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::Orchestrated;
+    use super::*;
+    use ralph_core::modes::orchestration::agents::Mode;
+    use serde_json::json;
+
+    fn made(mode: &str, task: &str, agent: &str) -> OrchestrationCall {
+        OrchestrationCall {
+            mode: mode.to_owned(),
+            task: task.to_owned(),
+            agent: agent.to_owned(),
+            iteration: 1,
+            prompt: format!("do {task}"),
+            ..OrchestrationCall::default()
+        }
+    }
+
+    fn agent(mode: Mode, task: &str) -> Who {
+        Who::Agent(CallKey { mode, task: task.to_owned(), iteration: 1, cycle: 0 })
+    }
+
+    #[test]
+    fn the_call_of_an_agent_is_found_by_its_id_its_prompt_or_as_the_only_one_of_its_kind() {
+        let of = Orchestrated::begun();
+        let session = OrchestrationState {
+            calls: vec![
+                made("EXECUTE", "task-1", "a"),
+                made("EXECUTE", "task-2", ""),
+                made("EXECUTE", "task-3", ""),
+                made("TASK_REVIEW", "task-4", ""),
+            ],
+            ..OrchestrationState::default()
+        };
+        let transcript = of.at.root().join("agent.jsonl");
+        let place_in = |session: &OrchestrationState, id: &str, kind: &str, prompt: &str| {
+            let row = json!({"type": "user", "message": {"content": prompt}});
+            std::fs::write(&transcript, format!("{row}\n")).unwrap();
+            let path = if prompt.is_empty() { None } else { Some(&transcript) };
+            let about = json!({"agent_id": id, "agent_type": kind, "agent_transcript_path": path});
+            place(&of.at.call("SubagentStop", about), session)
+        };
+        let (executor, reviewer) = ("Ralph-v2-Executor", "ralph:Ralph-v2-Reviewer");
+        for (id, kind, prompt, expected) in [
+            ("a", "Explore", "", Some(0)),
+            ("x", executor, "", None),
+            ("x", executor, "do task-3 \n", Some(2)),
+            ("x", executor, "do task-1", None),
+            ("x", executor, "do task-4", None),
+            ("x", reviewer, "", Some(3)),
+            ("x", reviewer, "do task-4", Some(3)),
+            ("x", reviewer, "another", None),
+            ("x", "Explore", "", None),
+        ] {
+            assert_eq!(place_in(&session, id, kind, prompt), expected, "{id} {kind} {prompt}");
+        }
+        let calls = session.calls[..2].to_vec();
+        let two = OrchestrationState { calls, ..OrchestrationState::default() };
+        assert_eq!(place_in(&two, "x", executor, ""), Some(1));
+        assert_eq!(place_in(&two, "x", reviewer, ""), None);
+    }
+
+    #[test]
+    fn an_agents_transcript_is_named_or_lies_below_that_of_its_session() {
+        let of = Orchestrated::begun();
+        let folder = of.at.root().join("s/subagents");
+        std::fs::create_dir_all(&folder).unwrap();
+        for name in ["agent-a-1_b.jsonl", "agent-a.b.jsonl"] {
+            std::fs::write(folder.join(name), "").unwrap();
+        }
+        let found = |id: &str, own: &str, session: &str| {
+            let session = of.at.root().join(session);
+            let about =
+                json!({"agent_id": id, "agent_transcript_path": own, "transcript_path": session});
+            transcript_of(&of.at.call("PreToolUse", about))
+        };
+        assert_eq!(found("a-1_b", "", "s.jsonl"), Some(folder.join("agent-a-1_b.jsonl")));
+        assert_eq!(found("a-1_b", "/own", "s.jsonl"), Some("/own".into()));
+        assert_eq!(found("a.b", "", "s.jsonl"), None, "it is no plain name");
+        assert_eq!(found("other", "", "s.jsonl"), None, "it is not there");
+        assert_eq!(found("a-1_b", "", "s.txt"), None);
+    }
+
+    #[test]
+    fn a_caller_is_the_conversation_an_agent_with_its_call_or_a_stranger() {
+        let of = Orchestrated::begun();
+        let mut state = of.at.state();
+        state.orchestration_mut().unwrap().calls = vec![made("EXECUTE", "task-1", "a")];
+        let who = |id: &str, kind: &str| {
+            Who::of(&of.at.call("PreToolUse", json!({"agent_id": id, "agent_type": kind})), &state)
+        };
+        let (main, executor) = (who("", ""), who("a", "x"));
+        assert_eq!((&main, main.kind(), main.writer()), (&Who::Main, None, Writer::Main));
+        assert_eq!(executor, agent(Mode::Execute, "task-1"));
+        assert_eq!(executor.kind(), Some("Ralph-v2-Executor"));
+        assert_eq!(executor.writer(), Writer::Agent { mode: Mode::Execute, task: "task-1" });
+        let stranger = who("b", "Explore");
+        assert_eq!(stranger, Who::Stranger("Explore".to_owned()));
+        assert_eq!((stranger.kind(), stranger.writer()), (Some("Explore"), Writer::Stranger));
+    }
+
+    type Judged = Option<(Result<(), String>, Option<String>)>;
+
+    fn judged(written: Option<Written>) -> Judged {
+        written.map(|Written { judged, replaces }| (judged, replaces))
+    }
+
+    fn no(why: &str) -> Judged {
+        Some((Err(why.to_owned()), None))
+    }
+
+    #[test]
+    fn an_edit_below_the_sessions_folder_is_judged_and_any_other_is_no_artefact() {
+        let of = Orchestrated::planned(&["task-1"]);
+        let id = of.id.as_str();
+        let sessions = of.at.root().join(".ralph-sessions");
+        let written = |path: &str, who: &Who| {
+            let input = json!({"file_path": sessions.join(path), "content": ""});
+            let call = of.at.call("PreToolUse", json!({"tool_name": "Write", "tool_input": input}));
+            judged(edited(&call, &of.at.home, &of.at.state(), who).unwrap())
+        };
+        let in_it = |path: &str, who: &Who| written(&format!("{id}/{path}"), who);
+        let (executor, planner) = (agent(Mode::Execute, "task-1"), agent(Mode::Rebreakdown, ""));
+        let stranger = Who::Stranger("Explore".to_owned());
+        let main = "the orchestrating conversation must not write the orchestration's files; call the \
+                    agent that `ralph session next` names";
+        let others = "only the orchestration's agents write its files; return your result as text";
+        let fine = |replaces: Option<&str>| Some((Ok(()), replaces.map(str::to_owned)));
+        assert_eq!(in_it("reports/task-1-report.md", &executor), fine(None));
+        assert_eq!(in_it("tasks/task-1.md", &planner), fine(Some("task-1")));
+        assert_eq!(in_it("tasks/task-2.md", &planner), fine(None));
+        let plan = "`plan.md` is written by Ralph-v2-Planner, not by Ralph-v2-Executor";
+        assert_eq!(in_it("plan.md", &executor), no(plan));
+        assert_eq!(in_it("plan.md", &Who::Main), no(main));
+        assert_eq!(in_it("plan.md", &stranger), no(others));
+        let instructions = written(&format!("{id}.instructions.md"), &Who::Main);
+        assert_eq!(instructions, no(main));
+        let outside = format!(
+            "this is outside orchestration {id}; write your own files below `.ralph-sessions/{id}/`"
+        );
+        assert_eq!(written("200131-120000/plan.md", &executor), no(&outside));
+        assert_eq!(written("../plan.md", &Who::Main), None);
+        assert_eq!(written(&format!("{id}/../../plan.md"), &executor), None);
+        std::os::unix::fs::symlink("/", of.path("away")).unwrap();
+        let link =
+            "this is a link that leads out of the orchestration's folder; write the file itself";
+        assert_eq!(in_it("away/tmp/plan.md", &executor), no(link));
+        std::fs::remove_dir_all(of.path("")).unwrap();
+        assert_eq!(in_it("plan.md", &Who::Main), no(main), "nobody needs the folder for that");
+        assert_eq!(in_it("plan.md", &executor), None);
+        let call = of.at.call("PreToolUse", json!({"tool_name": "Write"}));
+        assert!(edited(&call, &of.at.home, &of.at.state(), &executor).unwrap().is_none());
+    }
+
+    #[test]
+    fn an_agent_leaves_in_the_progress_only_what_it_may_mark() {
+        let of = Orchestrated::planned(&["task-1", "task-2"]);
+        let left = |who: &Who, tool: &str, mut input: Value, cut: bool| {
+            input["file_path"] = json!(of.path("progress.md"));
+            let call = of.at.call("PreToolUse", json!({"tool_name": tool, "tool_input": input}));
+            let call = HookCall { cut, ..call };
+            judged(edited(&call, &of.at.home, &of.at.state(), who).unwrap())
+        };
+        let executor = agent(Mode::Execute, "task-1");
+        let mark = |task: &str, mark: &str| json!({"old_string": format!("[ ] {task}"), "new_string": format!("[{mark}] {task}")});
+        let fine = Some((Ok(()), None));
+        assert_eq!(left(&executor, "Edit", mark("task-1", "/"), false), fine);
+        let not_its = "Ralph-v2-Executor must not mark task-2 `[/]`; it marks `[/]`, `[P]`, `[F]` for its \
+                       task";
+        assert_eq!(left(&executor, "Edit", mark("task-2", "/"), false), no(not_its));
+        let both = json!({"edits": [mark("task-1", "P"), mark("task-2", "/")]});
+        assert_eq!(left(&executor, "MultiEdit", both, false), no(not_its));
+        let unknown = "Ralph cannot predict the content of `progress.md` after this; change it with Edit, a \
+                       line at a time";
+        assert_eq!(left(&executor, "Edit", mark("task-1", "/"), true), no(unknown));
+        assert_eq!(left(&executor, "NotebookEdit", json!({}), false), no(unknown));
+    }
+
+    #[test]
+    fn the_text_after_an_edit_is_what_the_tool_will_write() {
+        let of = Orchestrated::begun();
+        let after = |tool: &str, input: Value, cut: bool| {
+            let call = of.at.call("PreToolUse", json!({"tool_name": tool, "tool_input": input}));
+            text_after(&HookCall { cut, ..call }, "a b a")
+        };
+        let text = |text: &str| Some(text.to_owned());
+        let edit = |old: &str, new: &str| json!({"old_string": old, "new_string": new});
+        assert_eq!(after("Write", json!({"content": "c"}), false), text("c"));
+        assert_eq!(after("Write", json!({"content": "c"}), true), None);
+        assert_eq!(after("Write", json!({}), false), None);
+        assert_eq!(after("Edit", edit("a", "c"), false), text("c b a"));
+        assert_eq!(after("Edit", edit("", "c"), false), text("c"));
+        assert_eq!(after("Edit", json!({"old_string": "a"}), false), None);
+        let all = |all: bool| json!({"old_string": "a", "new_string": "c", "replace_all": all});
+        assert_eq!(after("Edit", all(true), false), text("c b c"));
+        assert_eq!(after("Edit", all(false), false), text("c b a"));
+        let edits = json!({"edits": [edit("a", "c"), edit("c b", "d")]});
+        assert_eq!(after("MultiEdit", edits, false), text("d a"));
+        assert_eq!(after("NotebookEdit", edit("a", "c"), false), None);
+    }
+
+    #[test]
+    fn a_line_that_marks_is_judged_by_whose_task_it_marks() {
+        let of = Orchestrated::planned(&["task-1", "task-2"]);
+        let line =
+            |line: &str, who: &Who| judged(marked(line, &of.at.home, &of.at.state(), who).unwrap());
+        let executor = agent(Mode::Execute, "task-1");
+        let fine = Some((Ok(()), None));
+        let not_its = "Ralph-v2-Executor must not mark task-2 `[/]`; it marks `[/]`, `[P]`, `[F]` for its \
+                       task";
+        let literal = "write the mark literally: `[/]`, `[P]`, `[x]`, `[F]` or `[C]`";
+        let alone =
+            "give `ralph session mark` in a command of its own, without a loop or a condition";
+        let other = format!("this belongs to another orchestration; mark in {}", of.id);
+        let planner =
+            "the planner repairs these files; call the agent that `ralph session next` names";
+        let own = format!("ralph session mark task-1 [P] --id {} --note done", of.id);
+        for (text, who, expected) in [
+            ("ls", &executor, None),
+            ("ralph session mark task-1 [/]", &executor, fine.clone()),
+            (own.as_str(), &executor, fine.clone()),
+            ("ralph session mark task-1 '[/]' --id=200131-120000", &executor, no(&other)),
+            ("ralph session mark task-2 [/]", &executor, no(not_its)),
+            (
+                "ralph session mark task-1 [/]; ralph session mark task-2 [/]",
+                &executor,
+                no(not_its),
+            ),
+            ("ralph session mark task-9 [/]", &executor, fine),
+            ("ralph session mark task-1 \"$X\"", &executor, no(literal)),
+            ("ralph session mark task-1", &executor, no(literal)),
+            ("ralph mark T-1 done --as=x", &executor, None),
+            ("ralph mark T-1 done --as x", &executor, None),
+            ("for x in a; do ralph session mark task-1 [/]; done", &executor, no(alone)),
+            ("for x in a; do ls; done", &executor, None),
+            ("ralph session repair", &Who::Main, no(planner)),
+            ("ralph session repair", &executor, None),
+            ("ralph session status", &Who::Main, None),
+        ] {
+            assert_eq!(line(text, who), expected, "{text}");
+        }
+        let stranger = Who::Stranger("Explore".to_owned());
+        for who in [&Who::Main, &stranger] {
+            let why =
+                may_write(who.writer(), Some(OrchestrationFile::Progress), WriteTarget::default());
+            let RuleRefusal(why) = why.unwrap_err();
+            assert_eq!(line("ralph session mark task-1 [/]", who), no(&why));
+        }
+        std::fs::remove_dir_all(of.path("")).unwrap();
+        assert_eq!(line("ralph session mark task-1 [/]", &executor), None);
+    }
+
+    #[test]
+    fn a_path_is_made_absolute_and_told_from_the_orchestration() {
+        for (path, expected) in
+            [("b", "/p/b"), ("./b/../c", "/p/c"), ("/q/./r", "/q/r"), ("../../../b", "/b")]
+        {
+            assert_eq!(absolute(Path::new("/p"), path), Path::new(expected));
+        }
+        let id = OrchestrationId::parse("260131-120000").unwrap();
+        for (path, expected) in [
+            ("260131-120000/plan.md", Some("plan.md")),
+            ("260131-120000/tasks/a.md", Some("tasks/a.md")),
+            ("260131-120000.instructions.md", Some("../260131-120000.instructions.md")),
+            ("260131-120000x/plan.md", None),
+            ("260131-120000", None),
+            ("260131-120001/plan.md", None),
+        ] {
+            assert_eq!(of_session(Path::new(path), &id).as_deref(), expected, "{path}");
+        }
+    }
+}

@@ -275,7 +275,7 @@ fn agreed_before(asked: &StartRequest<'_>, id: &OrchestrationId) -> Vec<Criterio
 mod tests {
     use super::*;
     use ralph_core::modes::arguments;
-    use ralph_core::state::{EndingKind, Phase, Registration, StartedBy};
+    use ralph_core::state::{EndingKind, OrchestrationCall, Phase, Registration, StartedBy};
     use ralph_io::store::home::Home;
     use ralph_io::store::lifecycle::ManifestFate;
     use std::fs;
@@ -437,5 +437,61 @@ mod tests {
         };
         assert_eq!(again.acceptance_criteria[0].verification_command, "test -e door");
         assert_eq!(again.prompt, "Build");
+    }
+
+    #[test]
+    fn who_takes_an_orchestration_up_keeps_what_was_agreed_to_and_the_calls_of_its_client() {
+        let world = world();
+        let StartOutcome::Started(begun, _) = world.begin("\"Build\"", "s", "p") else {
+            panic!("not started")
+        };
+        let file = lifecycle::by_id(&world.home, &begun.loop_id).unwrap();
+        let prepare = |baseline_pending: bool| {
+            let call = |call: &str, client| OrchestrationCall {
+                call: call.to_owned(),
+                client,
+                ..OrchestrationCall::default()
+            };
+            file.update(|state| {
+                state.client = None;
+                state.baseline_pending = baseline_pending;
+                let other = Some(client::this_process())
+                    .filter(|us| Some(us) != client::process().as_ref());
+                state.orchestration_mut().unwrap().calls =
+                    vec![call("own", client::process()), call("gone", other)];
+            })
+            .unwrap();
+        };
+        let taken = |typed: &str, session_id: &str, prompt_id: &str| match world
+            .begin(typed, session_id, prompt_id)
+        {
+            StartOutcome::Continues(state) => state,
+            other => panic!("{other:?}"),
+        };
+        let id = in_session::id(&begun).to_owned();
+        let rows = [
+            (false, id.clone(), false),
+            (true, id.clone(), true),
+            (false, format!("{id} --baseline"), false),
+            (false, format!("{id} --ac 'it is there=test -e door'"), false),
+            (false, format!("{id} --baseline"), true),
+        ];
+        for (at, (was, typed, expected)) in rows.into_iter().enumerate() {
+            prepare(was);
+            let state = taken(&typed, "s", &format!("p{at}"));
+            assert_eq!(state.baseline_pending, expected, "{was} {typed}");
+            let calls = &state.orchestration().unwrap().calls;
+            assert_eq!(calls.iter().map(|one| one.call.as_str()).collect::<Vec<_>>(), ["own"]);
+            assert_eq!(state.lineage, []);
+        }
+        prepare(false);
+        let state = taken(&id, "t", "q");
+        let [former] = state.lineage.as_slice() else { panic!("{:?}", state.lineage) };
+        assert_eq!(
+            (former.session_id.as_str(), former.why.as_str()),
+            ("s", "another session continued it")
+        );
+        let bound = |session: &str| lifecycle::of_session(&world.home, session).unwrap();
+        assert_eq!((bound("s"), bound("t")), (None, Some(file)));
     }
 }
