@@ -341,7 +341,9 @@ pub fn rest(state: &mut LoopState, cause: PauseCause, why: &str, now: Timestamp)
 mod tests {
     use super::*;
     use crate::evidence::receipt;
-    use crate::state::{Criterion, CriterionRunner, Receipt};
+    use crate::state::{
+        Criterion, CriterionRunner, Judgement, Observation, Observed, Outcome, Receipt,
+    };
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -656,5 +658,76 @@ mod tests {
             bare.ending.unwrap().detail,
             "all tasks are done; there was no criterion to prove it by"
         );
+    }
+
+    #[test]
+    fn a_rounds_own_task_is_open_until_somebody_closes_it() {
+        let with = |task: &str, statuses: [TaskStatus; 2]| {
+            let mut state = planned();
+            for (task, status) in state.task_graph.iter_mut().zip(statuses) {
+                task.status = status;
+            }
+            state.round = Some(BuildRound { task: task.to_owned(), ..BuildRound::default() });
+            is_open(&state)
+        };
+        use TaskStatus::{Done, Failed, InProgress, Pending};
+        assert!(with("T-1", [InProgress, Done]));
+        assert!(!with("T-1", [Done, InProgress]));
+        assert!(!with("T-1", [Failed, InProgress]));
+        assert!(!with("T-1", [Pending, InProgress]));
+        assert!(with("T-2", [Done, InProgress]));
+        assert!(!with("T-2", [InProgress, Done]));
+        assert!(with("", [Done, Done]), "a round for the goal has no task to close");
+        assert!(is_open(&planned()));
+    }
+
+    #[test]
+    fn what_would_be_refused_is_judged_once_and_then_asked() {
+        let failing = vec!["a".to_owned()];
+        let original = Observation { outcome: Outcome::Failed, failing, ..Observation::default() };
+        let mut criterion = Criterion { id: "AC-1".to_owned(), ..Criterion::default() };
+        let tree = || "t".to_owned();
+        let receipt = Receipt {
+            passed: true,
+            tree_before: tree(),
+            tree_after: tree(),
+            by: CriterionRunner::Hook,
+            ..Receipt::default()
+        };
+        receipt::record(&mut criterion, receipt);
+        let without = Some(Observation { outcome: Outcome::Failed, ..Observation::default() });
+        criterion.observed =
+            Observed { tree: tree(), original: Some(original), without, ..Observed::default() };
+        let about = "tests_changed AC-1: a";
+        let proof = Proof {
+            trees: [("AC-1".to_owned(), tree())].into(),
+            change: Some(crate::state::Change { code: 1, ..Default::default() }),
+            ..Proof::default()
+        };
+        let settled = |refusals: &[&str], judged: &[&str], may_judge| {
+            let texts = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect();
+            let judgement =
+                |about: &&str| Judgement { about: (*about).to_owned(), ..Judgement::default() };
+            let mut state = LoopState {
+                acceptance_criteria: vec![criterion.clone()],
+                refusals: texts(refusals),
+                judgements: judged.iter().map(judgement).collect(),
+                ..LoopState::default()
+            };
+            let at =
+                SettleAt { now: NOW, is_first: false, is_last: false, may_judge, question: None };
+            let settled = settle(&mut state, &proof, at);
+            assert_eq!(state.ending, None);
+            settled
+        };
+        let why = "AC-1 passes only with changed tests: `a` fails in its original form; make the original \
+                   tests pass, or say why the task needs the change (`ralph diff --tests` shows it)";
+        let refused = Refused { about: vec![about.to_owned()], why: why.to_owned() };
+        let asks = Settlement::AskUser(format!("{why}; `ralph accept` accepts it"));
+        assert_eq!(settled(&[], &[], true), Settlement::Open, "it is refused once");
+        assert_eq!(settled(&[about], &[], true), Settlement::Judge(refused.clone()));
+        assert_eq!(settled(&[about], &["another"], true), Settlement::Judge(refused));
+        assert_eq!(settled(&[about], &[about], true), asks);
+        assert_eq!(settled(&[about], &[], false), asks);
     }
 }

@@ -9,7 +9,7 @@ use super::fixture::{SampleOrchestration, feedback, later, now, report, review, 
 use super::invocation::{Invocation, Running};
 use super::machine::{Act, next};
 use super::metadata::IterationMetadata;
-use super::progress::{ProgressSection, TaskEntry, TaskMark};
+use super::progress::{ProgressSection, Section, TaskEntry, TaskMark};
 use super::recovery::{CallEnd, Tries};
 use super::repair::repair;
 use super::snapshot::Picture;
@@ -83,6 +83,15 @@ fn what_an_iteration_needs_is_missed() {
             "Invalid progress.md: it is missing",
             "Notice plan.iteration-1.md: it is missing, so the earlier plan is lost",
             "Notice plan.iteration-2.md: it is missing, so the earlier plan is lost",
+        ]
+    );
+    let mut dated = SampleOrchestration::planned(&[("a", &[])]);
+    dated.file("iterations/1/metadata.yaml", "iteration: 2\n");
+    assert_eq!(
+        told(&validate(&dated.seen)),
+        [
+            "Notice iterations/1/metadata.yaml: `started_at` is missing",
+            "Notice iterations/1/metadata.yaml:1: write `iteration: 1`",
         ]
     );
     let mut bare = SampleOrchestration::planned(&[("a", &[])]);
@@ -596,6 +605,14 @@ fn of_a_task_in_several_iterations_the_latest_entry_counts_unless_one_is_done() 
     assert_eq!(status(&[(2, "[ ]"), (1, "[x]")]), (TaskMark::Done, 1, 2));
     assert_eq!(status(&[(3, "[C]")]), (TaskMark::Cancelled, 1, 3));
     assert_eq!(super::progress::Progress::default().latest_iteration(), 0);
+    let entry = |status| TaskEntry { id: "a".to_owned(), status, note: String::new() };
+    let both = Section {
+        part: ProgressSection::Implementation,
+        iteration: 1,
+        entries: vec![entry(TaskMark::Failed), entry(TaskMark::Open)],
+    };
+    let twice = super::progress::Progress { sections: vec![both], iterations: Vec::new() };
+    assert_eq!(twice.task("a").unwrap().status, TaskMark::Failed, "the first, as it is read");
     let sample = SampleOrchestration::planned(&[]);
     assert_eq!(sample.seen.standing(), Some(super::state::MetadataStatus::InProgress));
     assert_eq!(SampleOrchestration::empty().seen.standing(), None);

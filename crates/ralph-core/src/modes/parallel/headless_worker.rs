@@ -325,6 +325,22 @@ mod tests {
         says(&mut below, TaskStatus::Done, "did it");
         let said = ends(&mut above, Some(&below), Ok(&["x"]));
         assert!(said.ends_with("is left where it is | pending partial"), "{said}");
+        for (status, owner) in [
+            (TaskStatus::InProgress, Some("ann")),
+            (TaskStatus::InProgress, None),
+            (TaskStatus::Pending, Some(super::super::OWNER)),
+        ] {
+            let (mut above, _) = at_work();
+            // Another worker holds another task.
+            work(&mut above, "T-3", WorkerStanding::Running);
+            let word = status.to_string();
+            let task = &mut above.task_graph[1];
+            (task.status, task.owner) = (status, owner.map(str::to_owned));
+            let said = ends(&mut above, Some(&below), Ok(&["x"]));
+            let left = "T-2 was changed meanwhile; what its worker did is left where it is";
+            assert_eq!(said, format!("{left} | {word} partial"));
+            assert_eq!(above.task_graph[1].owner.as_deref(), owner);
+        }
     }
 
     #[test]

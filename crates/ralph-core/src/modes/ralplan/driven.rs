@@ -140,6 +140,8 @@ mod tests {
         assert!(waits.is_running(), "who waits for a person does not stand still");
         let unknown = RalplanState { phase: PlanPhase::Other("later".to_owned()), ..planning() };
         check(&mut state(unknown), "rest: no step follows `later`");
+        let cancelled = RalplanState { phase: PlanPhase::Cancelled, ..planning() };
+        check(&mut state(cancelled), "Over");
     }
 
     #[test]

@@ -223,6 +223,7 @@ fn keep_replaced(call: &HookCall, bound: &Bound, written: &Written) -> Result<()
 mod tests {
     use super::super::fixture::Orchestrated;
     use super::*;
+    use crate::permission_request;
     use ralph_core::modes::orchestration::signal::SignalKeyword;
     use ralph_core::state::{PauseCause, Registration};
     use serde_json::{Value, json};
@@ -332,7 +333,11 @@ mod tests {
         of.make_due_calls();
         let answer =
             |call: &HookCall| before_a_tool(call, &of.at.bound(), LoopActivity::Running).unwrap();
-        let granted = |call: &HookCall| is_granted(call, &of.at.state()).unwrap();
+        let granted = |call: &HookCall| {
+            let asked = permission_request::answer(call).unwrap();
+            assert!([Reply::permit(), Reply::silent()].contains(&asked), "{asked:?}");
+            asked == Reply::permit()
+        };
         let report = writes(&of, "a", "reports/task-1-report.md");
         let allowed = Reply::allow("an agent of the orchestration writes its own file");
         assert_eq!((answer(&report), granted(&report)), (allowed, true));
@@ -371,7 +376,7 @@ mod tests {
         let why = format!(
             "this is not the next call; call `Ralph-v2-Planner` with this prompt, word for word:\n{prompt}"
         );
-        assert!(refused.render().unwrap().contains(&json!(why).to_string().trim_matches('"')));
+        assert!(refused.render().unwrap().contains(json!(why).to_string().trim_matches('"')));
         assert_eq!(of.at.noted().decision, "denied");
         let allowed = Reply::allow("the next call of this orchestration");
         assert_eq!(answer(call("1", &prompt)), allowed);

@@ -226,6 +226,30 @@ fn what_is_under_way_for_too_long_is_failed_by_a_reviewer() {
 }
 
 #[test]
+fn an_executor_that_was_called_again_has_its_time_from_then() {
+    let act = |calls: &[(Mode, &str)]| {
+        let mut session = SampleOrchestration::planned(&[("a", &[]), ("b", &[])]);
+        session.noted("a", "[/]", Some("started: 2026-01-31T10:00:00Z"));
+        session.noted("b", "[x]", None);
+        session.state(State::ExecutingBatch);
+        let running = calls.iter().map(|(mode, task)| Running {
+            key: CallKey { mode: *mode, task: (*task).to_owned(), iteration: 1, cycle: 0 },
+            since: later(-30),
+        });
+        session.seen.running = Some(running.collect());
+        act(&session)
+    };
+    let its = (Mode::Execute, "a");
+    let until = "wait until 2026-01-31T12:30:00Z for the running tasks";
+    assert_eq!(act(&[its]), until);
+    assert_eq!(act(&[(Mode::Execute, "b"), its]), until);
+    let stale = "call `Ralph-v2-Reviewer` (TIMEOUT_FAIL, a)";
+    assert_eq!(act(&[]), stale);
+    assert_eq!(act(&[(Mode::Execute, "b")]), stale);
+    assert_eq!(act(&[(Mode::TimeoutFail, "a")]), "wait for a running call");
+}
+
+#[test]
 fn what_does_not_say_since_when_says_it_from_now_on() {
     let mut session = SampleOrchestration::planned(&WAVES[..1]);
     session.mark("task-1", "[/]");
