@@ -166,6 +166,12 @@ mod tests {
         at.change(|state| state.turn = None);
         assert_eq!(answer(&call).unwrap(), Reply::silent());
         assert_eq!(at.state().turn, None, "it is another hook's event");
+        let input = json!({"file_path": at.root().join("a")});
+        let edit = json!({"tool_name": "Write", "tool_input": input});
+        let mut nobodys = at.call("PostToolUse", edit);
+        nobodys.input.session_id = "another".to_owned();
+        // Whoever runs this may want checks in every session.
+        assert!(settings::mention(EVERY_SESSION) || answer(&nobodys).unwrap() == Reply::silent());
         let used = HookEvent::PostToolUse;
         assert_eq!(said(used, " \n"), Reply::silent());
         assert_eq!(said(used, " found\n"), Reply::context(used, "found"));

@@ -184,3 +184,146 @@ pub fn acknowledge(call: &HookCall, bound: &Bound) -> Result<Reply> {
         false => Reply::silent(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hook_runner::tests::TestLoop;
+    use ralph_core::state::{DrivenTurn, Mode, Worker, WorkerStanding};
+    use serde_json::json;
+
+    /// A loop that was cancelled in the turn `p`, with its entry as a tombstone.
+    fn cancelled(workers: &[Worker], let_finish: bool) -> TestLoop {
+        let mut at = TestLoop::started(Mode::Plain, "task");
+        at.change(|state| state.workers = workers.to_vec());
+        let (_, file) = end_loop(&at.home, &at.file, "by the user", let_finish).unwrap().unwrap();
+        at.file = file;
+        at
+    }
+
+    fn entry(at: &TestLoop) -> bool {
+        lifecycle::of_session(&at.home, "s").unwrap().is_some()
+    }
+
+    #[test]
+    fn a_loop_ends_once_and_a_planned_one_only_while_it_is_planned() {
+        let at = TestLoop::started(Mode::Plain, "task");
+        assert!(end_planned(&at.home, &at.file, "x").unwrap().is_none());
+        assert!(at.state().is_live());
+        let call = at.call("UserPromptSubmit", json!({"prompt_id": "q", "prompt": "ralph cancel"}));
+        let (state, file) = end_typed(&call, &at.file).unwrap().unwrap();
+        let ending = state.ending.clone().unwrap();
+        assert_eq!(
+            (ending.kind, ending.detail.as_str()),
+            (EndingKind::Cancelled, "by the user in this session")
+        );
+        assert_eq!(state.cancelled_by_prompt.as_deref(), Some("q"));
+        assert_eq!(state.obeyed.as_ref().unwrap().words, "ralph cancel");
+        assert!(entry(&at) && lifecycle::is_put_away(&at.home, &file));
+        assert!(end_typed(&call, &file).unwrap().is_none());
+        let planned = TestLoop::started(Mode::Plain, "task");
+        planned.change(|state| state.phase = Phase::Planned);
+        let (state, _) = end_planned(&planned.home, &planned.file, "x").unwrap().unwrap();
+        assert!(!state.let_finish && state.ending.is_some());
+        let (state, _) = {
+            let at = TestLoop::started(Mode::Plain, "task");
+            end_loop(&at.home, &at.file, "x", true).unwrap().unwrap()
+        };
+        assert!(state.let_finish);
+    }
+
+    #[test]
+    fn only_the_turn_that_a_cancelled_loop_drove_is_cut_and_what_it_started() {
+        let is_cut = |change: fn(&mut LoopState), id: &str, agent: &str| {
+            let at = cancelled(&[], false);
+            at.change(change);
+            let about = json!({"prompt_id": id, "agent_id": agent});
+            is_cancelled_turn(&at.call("PreToolUse", about), &at.bound())
+        };
+        let keep = |_: &mut LoopState| ();
+        assert!(is_cut(keep, "p", ""));
+        assert!(!is_cut(keep, "q", ""));
+        assert!(is_cut(keep, "q", "a"), "no worker was recorded");
+        assert!(!is_cut(|state| state.turn = None, "p", ""));
+        assert!(!is_cut(|state| state.let_finish = true, "p", ""));
+        assert!(!is_cut(
+            |state| state.ending.as_mut().unwrap().kind = EndingKind::Complete,
+            "p",
+            ""
+        ));
+        let others = |state: &mut LoopState| {
+            state.workers = vec![Worker { agent: "b".to_owned(), ..Worker::default() }];
+        };
+        assert!(!is_cut(others, "q", "a"));
+        assert!(is_cut(others, "q", "b"));
+    }
+
+    #[test]
+    fn a_cut_turn_frees_its_session_when_nobody_has_yet_to_hear_of_the_end() {
+        let cut = |at: &TestLoop, id: &str, agent: &str| {
+            let about = json!({"prompt_id": id, "agent_id": agent});
+            let reply = cut_turn(&at.call("PreToolUse", about), &at.bound()).unwrap();
+            (reply, entry(at))
+        };
+        let cuts = || Reply::cut(&messages::line("loop cancelled at 0/25"));
+        let at = cancelled(&[], false);
+        assert_eq!(cut(&at, "p", ""), (cuts(), false));
+        assert_eq!((at.noted().decision.as_str(), at.journal().len()), ("turn cut", 1));
+        let at = cancelled(&[], false);
+        assert_eq!(cut(&at, "q", ""), (Reply::silent(), false), "another turn goes on");
+        assert_eq!(at.journal(), []);
+        let worker = Worker { agent: "a".to_owned(), ..Worker::default() };
+        let at = cancelled(std::slice::from_ref(&worker), false);
+        assert_eq!(cut(&at, "p", ""), (cuts(), true), "the worker has yet to hear of it");
+        assert_eq!(cut(&at, "p", "a"), (cuts(), true));
+        assert_eq!(at.state().workers[0].standing, WorkerStanding::Lost);
+        assert_eq!(cut(&at, "p", ""), (cuts(), false));
+        let at = TestLoop::started(Mode::Plain, "task");
+        at.change(|state| state.end(EndingKind::Cancelled, "", clock::now()));
+        assert_eq!(cut(&at, "p", ""), (cuts(), true), "it is not archived yet");
+    }
+
+    #[test]
+    fn a_cancel_that_waits_cuts_the_turn_or_pauses_the_loop() {
+        let at = TestLoop::started(Mode::Plain, "task");
+        at.change(|state| {
+            state.workers = vec![Worker { agent: "a".to_owned(), ..Worker::default() }];
+        });
+        let call = |agent: &str| at.call("PreToolUse", json!({"agent_id": agent}));
+        let cut = Reply::cut(&messages::line("the turn ends here for the cancel that you typed"));
+        assert_eq!(cut_for_the_command(&call(""), &at.bound()).unwrap(), cut);
+        assert!(at.state().workers[0].is_running() && at.state().is_running());
+        assert_eq!(cut_for_the_command(&call("a"), &at.bound()).unwrap(), cut);
+        assert!(!at.state().workers[0].is_running());
+        assert_eq!(at.noted().why, "a typed cancel waits for the turn to end");
+        let refusal = "The user typed a cancel: end your turn now, without another tool call.";
+        let paused = pause_for_the_words(&call(""), &at.bound()).unwrap();
+        assert_eq!(paused, Reply::deny(refusal).tell(messages::line(PAUSED)));
+        let pause = at.state().pause.unwrap();
+        assert_eq!((pause.cause, pause.told, pause.attended), (PauseCause::Person, true, true));
+        assert_eq!(pause.detail, "a cancel typed in mid-turn");
+        assert_eq!(at.noted().why, TYPED_IN_TURN);
+    }
+
+    #[test]
+    fn the_end_of_a_loop_is_told_once_and_not_to_who_typed_it() {
+        let acknowledged = |at: &TestLoop, more: serde_json::Value| {
+            let reply = acknowledge(&at.call("Stop", more), &at.bound()).unwrap();
+            (reply, entry(at))
+        };
+        let at = cancelled(&[], false);
+        let waits = json!({"background_tasks": [{"type": "subagent"}]});
+        assert_eq!(acknowledged(&at, waits), (Reply::silent(), true));
+        let (bound, told) = (at.bound(), Reply::silent().tell(messages::ended(&at.state())));
+        assert_eq!(acknowledged(&at, json!({})), (told, false));
+        assert_eq!(at.noted().decision, "let go");
+        let again = acknowledge(&at.call("Stop", json!({})), &bound).unwrap();
+        assert_eq!(again, Reply::silent());
+        let at = cancelled(&[], false);
+        at.change(|state| {
+            state.cancelled_by_prompt = Some("q".to_owned());
+            state.turn = Some(DrivenTurn::default());
+        });
+        assert_eq!(acknowledged(&at, json!({})), (Reply::silent(), false));
+    }
+}
