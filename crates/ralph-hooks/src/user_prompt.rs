@@ -485,6 +485,11 @@ mod tests {
         assert_eq!(typed(&at, "q", "ralph pause").unwrap(), refused);
         assert_eq!(at.noted().decision, "refused");
         at.change(|state| state.scheduled.clear());
+        let outranked = at.call("UserPromptSubmit", json!({"prompt": "ralph pause"}));
+        let outranked = HookCall { via: Registration::Plugin, ..outranked };
+        assert_eq!(answer(&outranked).unwrap(), silent);
+        assert_eq!(typed(&at, "p", "/ralph-pause").unwrap(), silent, "the expansion follows");
+        assert!(at.state().is_running());
         let paused = typed(&at, "p", "ralph pause").unwrap();
         let state = at.state();
         assert_eq!(paused, answer_user(&messages::paused(&state)));

@@ -355,6 +355,19 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_without_an_id_is_known_by_the_task_in_its_first_prompt() {
+        let at = at_work(&[worker("1", "", "T-1"), worker("2", "", "T-2")]);
+        let transcript = at.root().join("agent.jsonl");
+        let row = json!({"type": "user", "message": {"content": "Ralph task T-2\nDo it."}});
+        std::fs::write(&transcript, format!("{row}\n")).unwrap();
+        let about = json!({"agent_id": "a", "agent_type": "ralph:ralph-worker",
+            "agent_transcript_path": transcript});
+        stopped(&at.call("SubagentStop", about), at.bound()).unwrap();
+        let agents: Vec<String> = calls(&at).into_iter().map(|(_, agent, _)| agent).collect();
+        assert_eq!(agents, ["", "a"]);
+    }
+
+    #[test]
     fn a_stop_closes_the_workers_that_the_client_no_longer_lists() {
         let at = at_work(&[]);
         let listed = |workers: &[Worker], tasks: Value| {

@@ -167,7 +167,7 @@ mod tests {
             root: folder,
             session_id,
             name,
-            word: name,
+            word: "'a'",
             what: "the plan",
             done: 2,
             most: 5,
@@ -181,6 +181,13 @@ mod tests {
         let RefineStart::Made(file, made) = refining(folder.path(), "s", "a") else { panic!() };
         assert_eq!((made.iteration, made.max_iterations, made.is_running()), (2, 5, true));
         assert_eq!(made.prompt, "refine the plan until it no longer changes");
+        let kept = RefineState {
+            name: "a".to_owned(),
+            word: "'a'".to_owned(),
+            from: 2,
+            ..RefineState::default()
+        };
+        assert_eq!(made.refining(), Some(&kept));
         let RefineStart::Own(found, own) = refining(folder.path(), "s", "a") else { panic!() };
         assert_eq!((found, own.loop_id), (file.clone(), made.loop_id));
         let refused = |name: &str| match refining(folder.path(), "s", name) {

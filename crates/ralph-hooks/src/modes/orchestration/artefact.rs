@@ -489,6 +489,19 @@ mod tests {
         let link =
             "this is a link that leads out of the orchestration's folder; write the file itself";
         assert_eq!(in_it("away/tmp/plan.md", &executor), no(link));
+        let alias = of.at.home.root().join("alias");
+        std::os::unix::fs::symlink(of.at.root(), &alias).unwrap();
+        for root in [of.at.root(), alias.clone()] {
+            let state = LoopState { project_root: root.display().to_string(), ..of.at.state() };
+            for top in [of.at.root(), alias.clone()] {
+                let path = top.join(format!(".ralph-sessions/{id}/away/tmp/plan.md"));
+                let about = json!({"tool_name": "Write", "tool_input": {"file_path": path}});
+                let call = of.at.call("PreToolUse", about);
+                let written = edited(&call, &of.at.home, &state, &executor).unwrap();
+                let is_told = root == alias || top == of.at.root();
+                assert_eq!(judged(written), no(link).filter(|_| is_told), "{root:?} {top:?}");
+            }
+        }
         std::fs::remove_dir_all(of.path("")).unwrap();
         assert_eq!(in_it("plan.md", &Who::Main), no(main), "nobody needs the folder for that");
         assert_eq!(in_it("plan.md", &executor), None);
@@ -564,6 +577,8 @@ mod tests {
             ("ralph session mark task-1 [/]", &executor, fine.clone()),
             (own.as_str(), &executor, fine.clone()),
             ("ralph session mark task-1 '[/]' --id=200131-120000", &executor, no(&other)),
+            ("ralph session mark --id 200131-120000 task-1 [/]", &executor, no(&other)),
+            ("ralph session mark --note done task-2 [/]", &executor, no(not_its)),
             ("ralph session mark task-2 [/]", &executor, no(not_its)),
             (
                 "ralph session mark task-1 [/]; ralph session mark task-2 [/]",
