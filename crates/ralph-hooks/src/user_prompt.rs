@@ -565,6 +565,35 @@ mod tests {
     }
 
     #[test]
+    fn a_prompt_reveals_a_cut_if_it_was_typed_or_the_user_had_cut_the_turn() {
+        let at = started();
+        let (transcript, now) = (at.root().join("transcript.jsonl"), clock::now());
+        let reveals = |row: Value, prompt: &str, source: &str| {
+            let row = json!({"timestamp": now, "sessionId": "s", "uuid": "u", "parentUuid": "u"})
+                .as_object()
+                .cloned()
+                .into_iter()
+                .chain(row.as_object().cloned())
+                .flatten()
+                .collect::<serde_json::Map<_, _>>();
+            std::fs::write(&transcript, format!("{}\n", Value::from(row))).unwrap();
+            let about = json!({"prompt": prompt, "source": source, "transcript_path": transcript});
+            let turn = DrivenTurn::new("p", now);
+            reveals_a_cut(&at.call("UserPromptSubmit", about), &at.state(), &turn)
+        };
+        let interrupted = json!({"type": "user", "message": {"role": "user",
+            "content": [{"type": "text", "text": "[Request interrupted by user]"}]}});
+        let failed = json!({"type": "assistant", "isApiErrorMessage": true, "error": "rate_limit"});
+        let (report, nothing) = ("<task-notification>x", json!({"type": "other"}));
+        assert!(reveals(nothing.clone(), "go on", "user"));
+        assert!(!reveals(nothing.clone(), "go on", "cron"));
+        assert!(!reveals(nothing, report, "user"));
+        assert!(reveals(interrupted.clone(), report, ""));
+        assert!(reveals(interrupted, "go on", "cron"));
+        assert!(!reveals(failed, report, ""), "the loop continues by itself");
+    }
+
+    #[test]
     fn a_prompt_is_known_by_its_id_and_by_its_source() {
         let at = started();
         let cancelled = |by: &str| {
