@@ -12,12 +12,12 @@ use ralph_core::state::{LoopState, Mode, StartedBy};
 use ralph_core::{modes::arguments, modes::mode, modes::parallel, views::messages};
 use ralph_io::{process::clock, project::confined, store::lifecycle};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Answers the expansion of such a command.
 pub fn answer(call: &HookCall, mode: Mode) -> Result<Reply> {
     active_loop::check_sender(call)?;
-    answer_as(call, mode, request(&call.input.command_name, &call.input.command_args, &root(call)))
+    answer_as(call, mode, request(&call.input.command_name, &call.input.command_args, &call.root()))
 }
 
 /// Answers `/ralph resume`, which is `/ralph` without a task.
@@ -50,7 +50,7 @@ fn begun(call: &HookCall, mode: Mode, request: &LoopRequest) -> Result<Reply> {
         request,
         session_id: &call.input.session_id,
         prompt_id: &call.input.prompt_id,
-        project_root: root(call),
+        project_root: call.root(),
         started_by: StartedBy::Person,
         via: Some(call.via),
     })?;
@@ -106,10 +106,6 @@ pub fn request(command: &str, typed: &str, root: &Path) -> Result<LoopRequest, S
         request.parallel = Some(work);
     }
     Ok(request)
-}
-
-fn root(call: &HookCall) -> PathBuf {
-    call.root()
 }
 
 /// The loop prompt, with the user's earlier messages if the loop continues. A new loop has an empty

@@ -53,12 +53,7 @@ pub(super) fn after_an_agent(call: &HookCall) -> Result<Reply> {
 /// # Errors
 /// When the state or the orchestration's files cannot be read or written.
 pub(super) fn first_look(call: &HookCall) -> Result<LoopState> {
-    let Some(bound) = Bound::find(call)? else {
-        anyhow::bail!(
-            "the orchestration is \
-         gone"
-        )
-    };
+    let Some(bound) = Bound::find(call)? else { anyhow::bail!("the orchestration is gone") };
     let now = clock::now();
     let looked = bound.file.update(|state| -> Result<LoopState> {
         let looked = look(&call.home, state, now, Writes::ForCalls)?;
