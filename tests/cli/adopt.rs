@@ -20,7 +20,7 @@ impl Running {
     }
 
     fn as_client(&self) -> Value {
-        let client = ralph_io::client::of(self.0.id());
+        let client = ralph_io::client::process_by_id(self.0.id());
         json!({"pid": client.pid, "started": client.started})
     }
 }

@@ -53,7 +53,7 @@ fn the_proof_of_two_criteria_and_its_checkpoint_start_git_12_times() {
 /// What the stop hook does at an all-green moment.
 fn keep(world: &World, about: &str, second: i64) -> Checkpoint {
     let at = Timestamp::from_second(1_700_000_000 + second).unwrap();
-    let files = TreeSnapshot::of(&world.path("project")).unwrap().unwrap();
+    let files = TreeSnapshot::capture(&world.path("project")).unwrap().unwrap();
     files.keep(&world.loop_id(), about, at).unwrap()
 }
 

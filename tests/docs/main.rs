@@ -243,7 +243,7 @@ fn the_loop_skill_and_the_worker_know_the_words_of_a_check() {
 #[test]
 fn the_loop_skill_and_the_worker_know_the_words_of_a_person() {
     let signal = |kind| signals::read("", &signals::file(kind, "x"));
-    let said = signals::told(&[signal(SignalKind::Steer), signal(SignalKind::Info)]);
+    let said = signals::text_for_model(&[signal(SignalKind::Steer), signal(SignalKind::Info)]);
     let texts = [skill("ralph"), read(&root().join("agents/ralph-worker.md"))];
     for words in ["The person who started the loop says", "STEER", "INFO"] {
         assert!(said.contains(words), "{words}: {said}");

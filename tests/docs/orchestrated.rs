@@ -206,7 +206,7 @@ fn what_an_agent_is_told_to_write_it_may_write() {
     ] {
         let writer = Writer::Agent { mode, task: "task-1" };
         assert_eq!(
-            may_write(writer, OrchestrationFile::of(path), nothing),
+            may_write(writer, OrchestrationFile::from_path(path), nothing),
             Ok(()),
             "{mode} {path}"
         );
@@ -223,12 +223,12 @@ fn the_skill_knows_the_words_of_the_program() {
         ..OrchestrationState::default()
     };
     let state = LoopState { mode: session.into(), loop_id: "L".to_owned(), ..LoopState::default() };
-    let rules = mode::of(&state.mode);
+    let rules = mode::rules(&state.mode);
     for line in [rules.started_line(&state), rules.continues_line(&state)] {
         let (known, _) = line.split_once(',').unwrap();
         check_contains(&text, &[&format!("`{}`", known.replace("ID", "<id>"))]);
     }
-    let told = in_session::told(&state);
+    let told = in_session::next_step_text(&state);
     for words in ["Next:", "word for word", "subagent_type", "run_in_background"] {
         assert!(told.contains(words), "{words}: {told}");
         check_contains(&text, &[words]);

@@ -66,7 +66,7 @@ fn the_least_size_of_the_page_is_the_one_in_the_guide() {
 
 #[test]
 fn the_bounds_in_the_guide_are_those_that_a_run_begins_with() {
-    let bounds = Bounds::of(&BoundsInput {
+    let bounds = Bounds::from_input(&BoundsInput {
         project_root: "/home/me/shop",
         git: None,
         home: "/home/me",

@@ -85,7 +85,7 @@ impl Yard {
 
     fn bounds(&self) -> Bounds {
         let git = self.text("project/.git");
-        Bounds::of(&BoundsInput {
+        Bounds::from_input(&BoundsInput {
             project_root: &self.text("project"),
             git: Some(GitFolders { own: &git, common: &git, hooks_path: None }),
             home: &self.text("home"),
@@ -552,7 +552,7 @@ fn a_commit_of_ralph_runs_the_hooks_within_the_bounds_and_reports_a_hook_that_re
     yard.git(&["add", "a"]);
     let bounds = yard.bounds();
     let folder = yard.path("project");
-    let files = commit::DirtyFiles::look(&folder).unwrap();
+    let files = commit::DirtyFiles::scan(&folder).unwrap();
     let order = |message| commit::CommitOrder {
         ralph: Path::new(executable("ralph")),
         top: &folder,
@@ -580,7 +580,7 @@ fn a_commit_of_ralph_without_a_hook_starts_no_maintenance_and_reports_nothing() 
     let made = commit::commit(&commit::CommitOrder {
         ralph: Path::new(executable("ralph")),
         top: &folder,
-        files: &commit::DirtyFiles::look(&folder).unwrap(),
+        files: &commit::DirtyFiles::scan(&folder).unwrap(),
         message: "second",
         bounds: Some(&bounds),
     });
@@ -735,7 +735,7 @@ fn in_a_sandboxed_round_the_facts_and_the_fingerprint_run_no_filter() {
 
 /// The bounds of this world's loop, which nothing but the project and Ralph's home decide.
 fn bind(world: &World) -> Value {
-    let bounds = Bounds::of(&BoundsInput {
+    let bounds = Bounds::from_input(&BoundsInput {
         project_root: world.project().to_str().unwrap(),
         home: "/nonexistent",
         ralph_home: world.ralph_home().to_str().unwrap(),

@@ -157,7 +157,7 @@ pub fn wants_tree(mode: &dyn AtStop, state: &LoopState) -> bool {
 
 /// True if the decision will need proof: the checks run before it.
 pub fn wants_proof(mode: &dyn AtStop, state: &LoopState, seen: &StopInputs) -> bool {
-    Withheld::of(state).is_none()
+    Withheld::from_state(state).is_none()
         && may_rest(state, seen).is_none()
         && mode.wants_proof(state, seen)
 }
@@ -187,7 +187,7 @@ pub fn decide(mode: &dyn AtStop, state: &mut LoopState, seen: &StopInputs) -> St
     let asks_criteria = seen.request == CompletionRequest::Made || mode.wants_proof(state, seen);
     let before = slim(state, asks_criteria);
     let verdict = rule(mode, state, &work, seen);
-    let outcome = RecordedOutcome::of(&verdict, state);
+    let outcome = RecordedOutcome::from_verdict(&verdict, state);
     let record = StopRecord { before, work, seen: seen.clone(), outcome };
     let mut step = NextStep::default();
     if verdict == StopVerdict::GoOn {
@@ -203,7 +203,7 @@ fn work(state: &LoopState, now: Timestamp) -> TaskProgress {
         all_done: summary.all_done(),
         is_ready: summary.ready > 0,
         round_is_over: round_is_over(state),
-        withheld: Withheld::of(state),
+        withheld: Withheld::from_state(state),
         print: progress::print_of_work(state, now),
     }
 }
@@ -589,7 +589,7 @@ pub struct RecordedOutcome {
 
 impl RecordedOutcome {
     /// The outcome of a verdict that left the state like this.
-    pub fn of(verdict: &StopVerdict, after: &LoopState) -> RecordedOutcome {
+    pub fn from_verdict(verdict: &StopVerdict, after: &LoopState) -> RecordedOutcome {
         RecordedOutcome {
             verdict: verdict.describe(),
             phase: after.phase.clone(),
@@ -605,7 +605,7 @@ impl StopRecord {
     pub fn decide_again(&self, mode: &dyn AtStop) -> RecordedOutcome {
         let mut state = self.before.clone();
         let verdict = rule(mode, &mut state, &self.work, &self.seen);
-        RecordedOutcome::of(&verdict, &state)
+        RecordedOutcome::from_verdict(&verdict, &state)
     }
 }
 

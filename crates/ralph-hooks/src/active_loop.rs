@@ -120,7 +120,7 @@ impl Bound {
         let mut found = Bound::found(call)?;
         // First: to judge the giver may write the state, and one that is gone would be back before anybody missed it.
         let held = found.as_ref().filter(|bound| bound.state.is_running());
-        if held.is_some_and(|bound| tampered::look(call, &bound.file)) {
+        if held.is_some_and(|bound| tampered::pause_if_changed(call, &bound.file)) {
             found = Bound::found(call)?;
         }
         match found.as_ref().is_some_and(|bound| obeyed::judge_giver(call, bound)) {
@@ -130,7 +130,7 @@ impl Bound {
     }
 
     fn found(call: &HookCall) -> Result<Option<Bound>> {
-        Bound::look(call).or_else(|error| {
+        Bound::find_by_session(call).or_else(|error| {
             if error.is::<NotFromClient>() {
                 return Err(error);
             }
@@ -149,7 +149,7 @@ impl Bound {
         })
     }
 
-    fn look(call: &HookCall) -> Result<Option<Bound>> {
+    fn find_by_session(call: &HookCall) -> Result<Option<Bound>> {
         let session_id = &call.input.session_id;
         let Some(first) = lifecycle::of_session(&call.home, session_id)? else { return Ok(None) };
         // A single manifest may name a state before Ralph's own folder exists.

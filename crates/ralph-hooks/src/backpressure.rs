@@ -38,7 +38,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     match bound.filter(|bound| bound.state.phase.is_running()) {
         // Every registration starts a copy of this hook; only one of them answers.
         Some(bound) if bound.state.outranks(call.via) => Ok(Reply::silent()),
-        Some(bound) => modes::of(&bound.state.mode.word()).after_a_tool(call, &bound, &files),
+        Some(bound) => modes::hooks(&bound.state.mode.word()).after_a_tool(call, &bound, &files),
         None if !files.is_empty() && settings::mention(EVERY_SESSION) => {
             Ok(said(event, &delegate::check(CheckRequest::WithoutLoop(&files))?))
         }

@@ -67,7 +67,7 @@ pub enum StartOutcome {
 /// When the state or the project's files cannot be read or written. No loop was started then.
 pub fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     lifecycle::check_session_id(asked.session_id)?;
-    let mode = modes::of(&asked.mode);
+    let mode = modes::hooks(&asked.mode);
     if let Some(why) = mode.refused_options(&asked.request.options) {
         return Ok(StartOutcome::Refused(why.to_owned()));
     }
@@ -131,7 +131,9 @@ pub(crate) fn foreign_agent(root: &Path) -> Option<String> {
 /// The loops that are live, in whichever session, but for those of workers and of other machines.
 fn live(home: &Home) -> impl Iterator<Item = LoopState> + use<> {
     let all = lifecycle::all(home).into_iter().filter_map(|(_, state)| state.ok());
-    all.filter(|state| state.is_live() && state.parent.is_none() && shared::of(state).is_none())
+    all.filter(|state| {
+        state.is_live() && state.parent.is_none() && shared::read_membership(state).is_none()
+    })
 }
 
 /// Those of this project.
@@ -481,7 +483,7 @@ pub struct PlannedFrom<'a> {
 /// When the project's path is not valid UTF-8.
 pub fn planned_from(from: &PlannedFrom<'_>, mut plan: Plan) -> Result<LoopState> {
     if plan.criteria.is_empty() {
-        plan.criteria = project::criteria(&DiskReader::of(from.root));
+        plan.criteria = project::criteria(&DiskReader::new(from.root));
     }
     let (settings, problems) = settings::read(from.home, from.root);
     let now = clock::now();
@@ -495,7 +497,7 @@ pub fn planned_from(from: &PlannedFrom<'_>, mut plan: Plan) -> Result<LoopState>
 
 fn discovered(asked: &StartRequest<'_>, options: &Options) -> Vec<Criterion> {
     match options.criteria.is_empty() {
-        true => project::criteria(&DiskReader::of(&asked.project_root)),
+        true => project::criteria(&DiskReader::new(&asked.project_root)),
         false => Vec::new(),
     }
 }
@@ -527,7 +529,7 @@ pub(crate) fn run(
     let may_be_typed = !prompt_id.is_empty() && client::round().is_none();
     state.obeyed = may_be_typed.then(|| Obeyed {
         prompt_id: prompt_id.to_owned(),
-        words: mode::of(&state.mode).resume_command(state).to_owned(),
+        words: mode::rules(&state.mode).resume_command(state).to_owned(),
         planning: None,
     });
     state.turn = match prompt_id {

@@ -84,7 +84,7 @@ pub(crate) trait ModeHooks {
 }
 
 /// The row of a mode. A mode of a later version gets that of a plain loop.
-pub(crate) fn of(mode: &Mode) -> &'static dyn ModeHooks {
+pub(crate) fn hooks(mode: &Mode) -> &'static dyn ModeHooks {
     match mode {
         Mode::Plain | Mode::Refine | Mode::Other(_) => &PlainHooks,
         Mode::Ralplan => &ralplan::RalplanHooks,

@@ -20,7 +20,7 @@ pub(crate) fn answer(call: &HookCall) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     // Every copy permits, since a silent copy would leave the dialog to the user.
-    if modes::of(&bound.state.mode.word()).is_granted(call, &bound.state)? {
+    if modes::hooks(&bound.state.mode.word()).is_granted(call, &bound.state)? {
         return Ok(Reply::permit());
     }
     if bound.is_outranked(call.via) {
@@ -38,5 +38,5 @@ pub(crate) fn answer(call: &HookCall) -> Result<Reply> {
 }
 
 fn is_unattended(state: &LoopState) -> bool {
-    client::is_unattended() || Settings::of(state).client().unattended == Some(true)
+    client::is_unattended() || Settings::from_state(state).client().unattended == Some(true)
 }

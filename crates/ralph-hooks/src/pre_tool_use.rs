@@ -78,7 +78,7 @@ fn before_the_tool(call: &HookCall) -> Result<Reply> {
     if let Some(reply) = refused_agent(call, &bound) {
         return Ok(reply);
     }
-    let reply = modes::of(&bound.state.mode.word()).before_a_tool(call, &bound, standing)?;
+    let reply = modes::hooks(&bound.state.mode.word()).before_a_tool(call, &bound, standing)?;
     let reply = step_details::lead(call, &bound, reply);
     match waiting {
         Some(TypedRequest::Pause) => confirm_pause(&bound, reply),
@@ -237,7 +237,7 @@ impl<'a> GuardedCall<'a> {
         };
         places.sessions.extend(sessions);
         let guarded = GuardedCall { call, places: ProtectedPaths::default(), resolved };
-        places::look(&mut places, &guarded.tool_call(), shipped);
+        places::add_disk_facts(&mut places, &guarded.tool_call(), shipped);
         GuardedCall { places, ..guarded }
     }
 
@@ -274,7 +274,7 @@ impl<'a> GuardedCall<'a> {
         match guard::decide(situation, &tool_call) {
             Ruling::Allow => None,
             Ruling::Deny { rule, reason } => {
-                let record = DenialRecord::of(situation, &tool_call, rule);
+                let record = DenialRecord::new(situation, &tool_call, rule);
                 Some(Denial { rule, reason, record })
             }
         }

@@ -40,7 +40,7 @@ fn page_of(call: &HookCall, room: usize) -> Option<String> {
     if !choice.is_enabled() {
         return None;
     }
-    page::page(&facts::of(&root, &choice).facts, choice.size().min(room))
+    page::page(&facts::gather_from_disk(&root, &choice).facts, choice.size().min(room))
 }
 
 /// A resumed or forked conversation still has them.

@@ -104,7 +104,7 @@ fn contract(call: &HookCall, file: &LoopFile, state: &LoopState) -> Reply {
     let text = match client::planning_agent() {
         // An agent carries out one step and needs no instructions for the others.
         Some(_) => of_the_agent(state),
-        None => signals::contract(&mode::of(&state.mode).continues_line(state), file, state),
+        None => signals::contract(&mode::rules(&state.mode).continues_line(state), file, state),
     };
     signals::lead(call, file, state, Reply::context(HookEvent::SessionStart, &text))
 }

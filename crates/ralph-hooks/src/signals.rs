@@ -22,8 +22,8 @@ pub const STEERS: usize = 3;
 
 /// The loop prompt under a heading, with the user's steers since the start.
 pub(crate) fn contract(heading: &str, file: &LoopFile, state: &LoopState) -> String {
-    let steers = Mailbox::of(file, state).steers(STEERS);
-    mode::of(&state.mode).loop_prompt(heading, state, &steers, clock::now())
+    let steers = Mailbox::for_loop(file, state).steers(STEERS);
+    mode::rules(&state.mode).loop_prompt(heading, state, &steers, clock::now())
 }
 
 /// Messages that an answer carries.
@@ -41,7 +41,7 @@ pub fn lead(call: &HookCall, file: &LoopFile, state: &LoopState, reply: Reply) -
     if state.orchestrated().is_some() {
         return lead_agent(call, file, state, reply);
     }
-    lead_from(call, &Mailbox::of(file, state), state.position(), reply)
+    lead_from(call, &Mailbox::for_loop(file, state), state.position(), reply)
 }
 
 /// In an orchestration, only the agents read messages while they work. The router reads those for
@@ -52,7 +52,7 @@ fn lead_agent(call: &HookCall, file: &LoopFile, state: &LoopState, reply: Reply)
         false if client::session_call().is_some() => &call.input.session_id,
         false => return reply,
     };
-    let mailbox = Mailbox::of(file, state);
+    let mailbox = Mailbox::for_loop(file, state);
     deliver(call, &mailbox, Recipient::Worker(recipient), state.position(), reply)
 }
 
@@ -74,7 +74,7 @@ fn deliver(
 ) -> Reply {
     let taken = mailbox.take(recipient, ROOM);
     let Ok(Some(taken)) = taken else { return reply };
-    let reply = reply.led_by(call.input.hook_event_name, &signals::told(&taken.signals));
+    let reply = reply.led_by(call.input.hook_event_name, &signals::text_for_model(&taken.signals));
     call.outgoing.borrow_mut().push(Outgoing { taken, file: mailbox.file.clone(), position });
     reply
 }

@@ -57,7 +57,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
     }
     if event == HookEvent::SubagentStop {
         return match bound.state.is_live() {
-            true => modes::of(&bound.state.mode.word()).subagent_stopped(call, bound),
+            true => modes::hooks(&bound.state.mode.word()).subagent_stopped(call, bound),
             false => workers::is_gone(call, &bound.file).map(|()| Reply::silent()),
         };
     }
@@ -73,7 +73,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
         return Ok(reply);
     }
     match event {
-        HookEvent::Stop => modes::of(&bound.state.mode.word()).stopped(call, bound),
+        HookEvent::Stop => modes::hooks(&bound.state.mode.word()).stopped(call, bound),
         HookEvent::StopFailure => at_failure(call, &bound),
         _ => at_session_end(call, &bound),
     }
@@ -91,7 +91,7 @@ pub(crate) fn at_stop(
     let seen = gather(call, &mut bound, routed);
     let looked = bound.state.orchestration().cloned();
     let (file, warning) = (bound.file.clone(), bound.warning.clone());
-    let mailbox = Mailbox::of(&file, &bound.state);
+    let mailbox = Mailbox::for_loop(&file, &bound.state);
     let decided = bound.update(|state| {
         state.note_event(call.via);
         remember(&mut state.scheduled, call);
@@ -194,7 +194,7 @@ fn gather(call: &HookCall, bound: &mut Bound, routed: Option<Routed>) -> StopInp
         workers: workers(call),
         command_waits: state.is_running()
             && transcript::command_waits(transcript, turn_from(state), &of_the_model),
-        steer_waits: state.is_running() && Mailbox::of(&bound.file, state).steer_waits(),
+        steer_waits: state.is_running() && Mailbox::for_loop(&bound.file, state).steer_waits(),
         document_gone: state.is_running() && plan_files::is_gone(state),
         session: routed,
         worked: worked(state, transcript),
@@ -347,7 +347,7 @@ fn carry_out(call: &HookCall, file: &LoopFile, decided: &Decided) -> Result<Repl
         }
         (StopVerdict::Ended(_), Some(state)) => {
             let away = lifecycle::put_away(&call.home, file, state, ManifestFate::Remove)?;
-            let undelivered = Mailbox::of(&away.file, state.as_ref()).undelivered();
+            let undelivered = Mailbox::for_loop(&away.file, state.as_ref()).undelivered();
             let told = || messages::ended(state) + &messages::undelivered(undelivered);
             Ok(if away.freed { Reply::silent().tell(told()) } else { Reply::silent() })
         }

@@ -16,7 +16,7 @@ use serde_json::json;
 use std::path::Path;
 
 /// Compares what holds the loop with what it was, once for a call; true if the loop is paused for it now.
-pub(crate) fn look(call: &HookCall, file: &LoopFile) -> bool {
+pub(crate) fn pause_if_changed(call: &HookCall, file: &LoopFile) -> bool {
     if call.is_compared.replace(true) {
         return false;
     }

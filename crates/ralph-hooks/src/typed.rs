@@ -74,8 +74,8 @@ fn begun(call: &HookCall, mode: Mode, request: &LoopRequest) -> Result<Reply> {
 }
 
 fn started(call: &HookCall, state: LoopState, told: &[String]) -> Result<Reply> {
-    let state = modes::of(&state.mode.word()).first_step(call, state)?;
-    let row = mode::of(&state.mode);
+    let state = modes::hooks(&state.mode.word()).first_step(call, state)?;
+    let row = mode::rules(&state.mode);
     let announced = [&[row.announcement(&state)], told].concat().join("\n  ");
     let heading = row.started_line(&state);
     let reply = contract(call, &heading, &state).tell(messages::line(&announced));
@@ -83,8 +83,8 @@ fn started(call: &HookCall, state: LoopState, told: &[String]) -> Result<Reply> 
 }
 
 fn continued(call: &HookCall, state: LoopState) -> Result<Reply> {
-    let state = modes::of(&state.mode.word()).first_step(call, state)?;
-    let heading = mode::of(&state.mode).continues_line(&state);
+    let state = modes::hooks(&state.mode.word()).first_step(call, state)?;
+    let heading = mode::rules(&state.mode).continues_line(&state);
     let message = messages::line(heading.trim_start_matches("Ralph "));
     let reply = contract(call, &heading, &state).tell(message);
     let reply = match lifecycle::by_id(&call.home, &state.loop_id) {
@@ -113,7 +113,7 @@ pub fn request(command: &str, typed: &str, root: &Path) -> Result<LoopRequest, S
 fn contract(call: &HookCall, heading: &str, state: &LoopState) -> Reply {
     let text = match lifecycle::by_id(&call.home, &state.loop_id) {
         Some(file) => signals::contract(heading, &file, state),
-        None => mode::of(&state.mode).loop_prompt(heading, state, &[], clock::now()),
+        None => mode::rules(&state.mode).loop_prompt(heading, state, &[], clock::now()),
     };
     Reply::context(call.input.hook_event_name, &text)
 }

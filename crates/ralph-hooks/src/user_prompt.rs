@@ -49,7 +49,7 @@ fn command(call: &HookCall) -> Result<Reply> {
         }
     }
     if let Some(request) = TypedRequest::of_command(name, &call.input.command_args) {
-        return told(requested(call, request));
+        return show_error(requested(call, request));
     }
     let outcome = match cutoff::without_prefix(name) {
         "ralph-plan" => plan_command(call),
@@ -63,11 +63,11 @@ fn command(call: &HookCall) -> Result<Reply> {
             None => Ok(Reply::silent()),
         },
     };
-    told(outcome)
+    show_error(outcome)
 }
 
 /// Shows an error to the user, who waits for the answer: a failed start must not look like a start.
-fn told(outcome: Result<Reply>) -> Result<Reply> {
+fn show_error(outcome: Result<Reply>) -> Result<Reply> {
     outcome.or_else(|error| match error.is::<NotFromClient>() {
         true => Err(error),
         false => Ok(answer_user(&format!("{error:#}"))),
@@ -282,7 +282,7 @@ fn prompt(call: &HookCall) -> Result<Reply> {
         Some(_) if !is_command && !is_typed(call, Some(&bound.state)) => refuse(call, Some(&bound)),
         Some(TypedRequest::Cancel) => typed_cancel(call, &bound),
         Some(TypedRequest::Pause) if !is_command => typed_pause(call, &bound),
-        _ => match modes::of(&bound.state.mode.word()).prompted(call, &bound.state)? {
+        _ => match modes::hooks(&bound.state.mode.word()).prompted(call, &bound.state)? {
             Some(reply) => {
                 obeyed::remember(call);
                 Ok(reply)
@@ -363,7 +363,7 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
     }
     let heard = || {
         let reply = match call.input.is_task_notification() {
-            true => modes::of(&state.mode.word()).woken(call)?,
+            true => modes::hooks(&state.mode.word()).woken(call)?,
             false => Reply::silent(),
         };
         Ok(signals::lead(call, &bound.file, state, reply))

@@ -75,7 +75,7 @@ pub(crate) fn prepare(home: &Home, session_id: &str) -> Result<()> {
 /// The session's flag and the executable that its line names; `None` if these paths cannot be written
 /// there.
 fn named(home: &Home, session_id: &str) -> Option<[String; 2]> {
-    let flag = WallFlag::of(home, session_id).ok()?.path();
+    let flag = WallFlag::for_session(home, session_id).ok()?.path();
     let executable = std::env::current_exe().ok()?.with_file_name(PRE_TOOL_USE);
     let text = |path: &Path| path.to_str().filter(|path| path.starts_with('/')).map(str::to_owned);
     Some([text(&flag)?, text(&executable)?])
@@ -94,7 +94,7 @@ pub(crate) fn raise(call: &HookCall, file: Option<&LoopFile>) -> Result<()> {
     if let Some(obstacle) = obstacle(&call.home, &call.input.session_id) {
         bail!("{obstacle}");
     }
-    WallFlag::of(&call.home, &call.input.session_id)?.raise(file)
+    WallFlag::for_session(&call.home, &call.input.session_id)?.raise(file)
 }
 
 /// Why a command of this session would not run behind the wall; `None` if it would.
@@ -118,7 +118,7 @@ mod tests {
     fn a_line_that_cannot_be_run_as_it_should_is_not_run() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path());
-        let flag = WallFlag::of(&home, "s").unwrap();
+        let flag = WallFlag::for_session(&home, "s").unwrap();
         flag.raise(None).unwrap();
         let path = flag.path().display().to_string();
         let refused = |arguments: &[&str]| {

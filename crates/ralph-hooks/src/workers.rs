@@ -47,7 +47,7 @@ pub(crate) fn may_start(call: &HookCall, bound: &Bound) -> Result<Reply> {
             return Grant::Again;
         }
         state.note_event(call.via);
-        let granted = mode::of(&state.mode).grant(state, &asked, now);
+        let granted = mode::rules(&state.mode).grant(state, &asked, now);
         if granted == Grant::Granted && !asked.from_worker && state.turn.is_none() {
             // No prompt began this turn, so the call is its first sign.
             state.turn = Some(DrivenTurn::new(call.input.prompt_id.clone(), now));

@@ -190,7 +190,7 @@ pub fn transcript(folder: &Path, session_id: &str) -> Option<PathBuf> {
 /// The client process that started this hook.
 pub fn process() -> Option<ClientProcess> {
     match variable("CLAUDE_PID") {
-        Some(pid) => Some(of(pid.parse().ok()?)),
+        Some(pid) => Some(process_by_id(pid.parse().ok()?)),
         None if version()?.has(ClientFeature::NamesItself) => None,
         None => ancestry::client_above(),
     }
@@ -198,11 +198,11 @@ pub fn process() -> Option<ClientProcess> {
 
 /// This process, recorded as if it were a client: for a driver that holds clients.
 pub fn this_process() -> ClientProcess {
-    of(std::process::id())
+    process_by_id(std::process::id())
 }
 
 /// The process with this id, recorded as if it were a client.
-pub fn of(pid: u32) -> ClientProcess {
+pub fn process_by_id(pid: u32) -> ClientProcess {
     ClientProcess { pid, started: start_time(pid) }
 }
 

@@ -188,7 +188,7 @@ impl CheckTarget {
 
     /// How long the check took last time; `None` if it has not run.
     pub(crate) fn took_last(&self, item: &CheckItem) -> Option<Duration> {
-        Durations::of(self).last(&item.id)
+        Durations::for_target(self).last(&item.id)
     }
 
     /// The checks of this kind, in their order.
@@ -237,8 +237,8 @@ pub(crate) fn targets(order: &CheckOrder<'_>) -> Result<Vec<CheckTarget>> {
 /// A file with its checks.
 fn target(order: &CheckOrder<'_>, file: PathBuf) -> Result<CheckTarget> {
     let root = Surroundings::root_of(&file);
-    let kept = CheckStore::of(order.home, &root)?;
-    let plan = languages::plan(&Surroundings::of(&file, &root, &kept));
+    let kept = CheckStore::open(order.home, &root)?;
+    let plan = languages::plan(&Surroundings::new(&file, &root, &kept));
     let plan = order.choice.apply(plan, &root, &file);
     let item = |check: Check| CheckItem { id: id(&check, &file), check };
     let is_due = |item: &CheckItem| order.only.is_none_or(|only| only.contains(&item.id));
@@ -321,7 +321,7 @@ fn run_linters(engine: &Engine<'_>, targets: &[CheckTarget]) -> Vec<Checked> {
                 while let Some((target, item)) =
                     todo.lock().ok().and_then(|mut todo| todo.pop_front())
                 {
-                    let checked = look(engine, target, item);
+                    let checked = run_linter(engine, target, item);
                     if let Ok(mut done) = done.lock() {
                         done.push(checked);
                     }
@@ -332,7 +332,7 @@ fn run_linters(engine: &Engine<'_>, targets: &[CheckTarget]) -> Vec<Checked> {
     done.into_inner().unwrap_or_default()
 }
 
-fn look(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> Checked {
+fn run_linter(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> Checked {
     let began = Instant::now();
     let came = match engine.is_for_later(target, &item.id) {
         true => CheckResult::Later,

@@ -17,7 +17,7 @@ pub(crate) struct OrchestrationContext {
 impl OrchestrationContext {
     /// For the project where the command was given.
     pub(crate) fn gather(here: &Here) -> Result<OrchestrationContext> {
-        let sessions = OrchestrationStore::of(&here.root, &here.home)?;
+        let sessions = OrchestrationStore::open(&here.root, &here.home)?;
         Ok(OrchestrationContext { here: here.clone(), sessions })
     }
 

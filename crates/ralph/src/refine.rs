@@ -30,7 +30,7 @@ pub(crate) struct Template {
 
 impl Template {
     /// The project's own text if there is one, else the built-in one.
-    pub(crate) fn of(root: &Path, prompt: Prompt) -> Result<Template> {
+    pub(crate) fn load(root: &Path, prompt: Prompt) -> Result<Template> {
         let Some(own) = brought(root, prompt.name()).map_err(bad_state)? else {
             return Ok(Template { prompt, text: text(prompt).into(), file: None });
         };
@@ -59,7 +59,7 @@ impl Template {
 
 /// Where each prompt's text comes from in this project, one line each.
 pub(crate) fn explain(root: &Path) -> Vec<String> {
-    let source = |prompt| match Template::of(root, prompt) {
+    let source = |prompt| match Template::load(root, prompt) {
         Ok(Template { file: Some(file), .. }) => file,
         Ok(Template { file: None, .. }) => "built in".to_owned(),
         Err(why) => format!("refused: {why:#}"),
@@ -90,7 +90,7 @@ mod tests {
             let given: Vec<(&str, &str)> =
                 one.variables().iter().map(|name| (*name, "a|b&c ${PLAN_FILE}")).collect();
             let nowhere = Path::new("/nowhere");
-            let text = Template::of(nowhere, one).unwrap().fill(&given).unwrap();
+            let text = Template::load(nowhere, one).unwrap().fill(&given).unwrap();
             assert!(text.contains(contract::FORM), "{}", one.name());
             assert!(text.contains("a|b&c ${PLAN_FILE}"), "{}", one.name());
         }

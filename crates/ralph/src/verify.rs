@@ -86,7 +86,7 @@ impl VerifyOutcome {
     pub(crate) fn named(&self, ids: &[String]) -> Vec<(&Criterion, ReceiptStatus)> {
         let is_named = |one: &&Criterion| ids.is_empty() || ids.contains(&one.id);
         let criteria = self.state.acceptance_criteria.iter().filter(is_named);
-        let shown = |one: &Criterion| match (self.proof.standing(one), &one.receipt) {
+        let shown = |one: &Criterion| match (self.proof.criterion_status(one), &one.receipt) {
             (ReceiptStatus::Passes, Some(receipt)) => observed::shown(one, receipt),
             (standing, _) => standing,
         };
@@ -129,7 +129,7 @@ pub(crate) fn run(order: &VerifyOrder<'_>, watcher: &dyn Watcher) -> Result<Veri
 ///
 /// # Errors
 /// When the tree cannot be read.
-pub(crate) fn look(file: &LoopFile, state: &LoopState) -> Result<Proof> {
+pub(crate) fn current_proof(file: &LoopFile, state: &LoopState) -> Result<Proof> {
     let ignore = Settings::ignored(state);
     let trees = Trees::only_look(Path::new(&state.project_root), file.folder(), ignore)?;
     Ok(Proof { change: state.change.clone(), ..proof(&trees, state) })
@@ -180,10 +180,10 @@ impl<'a> VerifyWork<'a> {
                 bail!("there is no criterion `{id}`; there are: {}", known.join(", "));
             }
         }
-        let settings = Settings::of(&state);
+        let settings = Settings::from_state(&state);
         let root = PathBuf::from(&state.project_root);
         let ignore = Settings::ignored(&state);
-        let trees = Trees::look(&root, order.file.folder(), ignore)?;
+        let trees = Trees::open(&root, order.file.folder(), ignore)?;
         let ralph = programs::running()?;
         let outputs = receipts::outputs(order.file.folder())?;
         let (by, surroundings) = (order.by, order.surroundings.clone());
@@ -218,7 +218,7 @@ impl<'a> VerifyWork<'a> {
         let is_due = |one: &&Criterion| {
             (round == 0 && order.which == CriteriaChoice::Named)
                 || runs_all
-                || self.standing(one).wants_a_run()
+                || self.run_status(one).wants_a_run()
                 || (round == 0 && self.has_more_time(one))
                 || (order.which == CriteriaChoice::WithoutProof && !is_of_proof(one))
         };
@@ -240,7 +240,7 @@ impl<'a> VerifyWork<'a> {
     }
 
     /// What the criterion's last run shows, without the observations.
-    fn standing(&self, criterion: &Criterion) -> ReceiptStatus {
+    fn run_status(&self, criterion: &Criterion) -> ReceiptStatus {
         let tree = self.trees.id_for(&criterion.paths);
         run_standing(criterion, Some(&tree))
     }
@@ -251,7 +251,7 @@ impl<'a> VerifyWork<'a> {
         let Some(receipt) = criterion
             .receipt
             .as_ref()
-            .filter(|_| self.standing(criterion) == ReceiptStatus::TimedOut)
+            .filter(|_| self.run_status(criterion) == ReceiptStatus::TimedOut)
         else {
             return false;
         };
@@ -263,7 +263,7 @@ impl<'a> VerifyWork<'a> {
     /// True if all criteria held when the tree was last read.
     fn all_hold(&self) -> bool {
         let criteria = &self.state.acceptance_criteria;
-        !criteria.is_empty() && criteria.iter().all(|one| self.standing(one).is_met())
+        !criteria.is_empty() && criteria.iter().all(|one| self.run_status(one).is_met())
     }
 
     fn is_out_of_time(&self) -> bool {
@@ -291,7 +291,7 @@ impl<'a> VerifyWork<'a> {
         let green = self.all_hold().then(|| self.trees.checkpoint(&self.state, stored)).flatten();
         let updated = self.file.update(|state| {
             for criterion in &mut state.acceptance_criteria {
-                let holds = proof.standing(criterion).is_met();
+                let holds = proof.criterion_status(criterion).is_met();
                 criterion.verified = holds && may_prove(criterion);
             }
             state.checkpoint = green.or_else(|| state.checkpoint.take());

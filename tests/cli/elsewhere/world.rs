@@ -238,7 +238,7 @@ impl World {
     fn bounds(&self) -> Bounds {
         let text = |name: &str| self.path(name).to_str().unwrap().to_owned();
         let git = text("project/.git");
-        Bounds::of(&BoundsInput {
+        Bounds::from_input(&BoundsInput {
             project_root: &text("project"),
             git: self.path("project/.git").exists().then_some(GitFolders {
                 own: &git,

@@ -129,7 +129,7 @@ impl Refined {
         document.put(NAME, self.session.clone()).unwrap();
         fs::create_dir_all(place.at("project/.claude")).unwrap();
         fs::write(place.at("project/.claude/refine-sessions.json"), document.render()).unwrap();
-        let kept = Refinements::of(&Home::at(place.at("ralph")), &place.at("project"));
+        let kept = Refinements::open(&Home::at(place.at("ralph")), &place.at("project"));
         for (at, (round, what, when)) in self.versions.iter().enumerate() {
             let text = format!("text {at}\n");
             let version = NewVersion { text: &text, round: *round, what: *what, at: *when };
@@ -201,7 +201,7 @@ fn what_is_over_has_the_same_report_whatever_is_restored_later() {
     let refined = Refined::told();
     let place = ReportProject::with_refinement(&refined);
     let before = place.done(&["report", "--refine", NAME, "--html", "-"]);
-    let kept = Refinements::of(&Home::at(place.at("ralph")), &place.at("project"));
+    let kept = Refinements::open(&Home::at(place.at("ralph")), &place.at("project"));
     let at = refined.session.ended_at.unwrap() + SignedDuration::from_hours(1);
     let text = "what stood there before\n";
     kept.versions(NAME).keep(&NewVersion { text, round: 0, what: What::Replaced, at }).unwrap();

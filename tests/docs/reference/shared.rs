@@ -62,7 +62,7 @@ fn ledger() -> Vec<LedgerRecord> {
     let reason = "AC-1 held before this work and does not hold with it";
     let returned = Verdict::Returned { finish: finish(), reason: Text::new(reason) };
     vec![
-        LedgerRecord::Plan(Box::new(Plan::of(&state, LEASE_SECONDS))),
+        LedgerRecord::Plan(Box::new(Plan::from_state(&state, LEASE_SECONDS))),
         LedgerRecord::Integrator { lease_seconds: LEASE_SECONDS },
         LedgerRecord::Verdict(merged),
         LedgerRecord::Verdict(returned),

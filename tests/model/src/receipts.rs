@@ -244,7 +244,7 @@ const PROMISES: &[Promise<State>] = &[
 ];
 
 fn standing(state: &State) -> ReceiptStatus {
-    receipt::standing(&state.criterion, Some(&name_of(state.tree)))
+    receipt::criterion_status(&state.criterion, Some(&name_of(state.tree)))
 }
 
 impl Model for Receipts {

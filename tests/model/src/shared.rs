@@ -169,7 +169,7 @@ impl Shared {
             acceptance_criteria: vec![criterion],
             ..LoopState::default()
         };
-        Plan { attempts: 2, ..Plan::of(&state, LEASE_SECONDS) }
+        Plan { attempts: 2, ..Plan::from_state(&state, LEASE_SECONDS) }
     }
 }
 

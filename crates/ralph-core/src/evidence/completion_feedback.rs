@@ -22,7 +22,7 @@ pub enum Withheld {
 
 impl Withheld {
     /// The reason for this state; `None` if proof decides.
-    pub fn of(state: &LoopState) -> Option<Withheld> {
+    pub fn from_state(state: &LoopState) -> Option<Withheld> {
         (state.parallel && state.task_graph.is_empty()).then_some(Withheld::NoTasks)
     }
 
@@ -56,7 +56,7 @@ pub fn refusal(state: &LoopState, proof: Option<&Proof>) -> String {
         return bounded(text.trim_end(), LIMIT) + "\n";
     }
     text.push_str("Completion was requested and is refused, because not everything holds:\n");
-    if let Some(withheld) = Withheld::of(state) {
+    if let Some(withheld) = Withheld::from_state(state) {
         let _ = writeln!(text, "- {}", withheld.describe());
         return text;
     }
@@ -70,7 +70,7 @@ pub fn refusal(state: &LoopState, proof: Option<&Proof>) -> String {
         .acceptance_criteria
         .iter()
         .filter(|criterion| !proof.proves(criterion))
-        .map(|criterion| (criterion, proof.standing(criterion)))
+        .map(|criterion| (criterion, proof.criterion_status(criterion)))
         .collect();
     for (criterion, standing) in open.iter().take(MOST_NAMED) {
         let changed = proof.changed.get(&criterion.id).map_or(&[][..], Vec::as_slice);
@@ -95,8 +95,8 @@ pub fn refusal(state: &LoopState, proof: Option<&Proof>) -> String {
 /// The first criterion whose last run failed, on this tree if `proof` is known.
 pub fn first_failed<'a>(state: &'a LoopState, proof: Option<&Proof>) -> Option<&'a Criterion> {
     let standing = |one: &Criterion| match proof {
-        Some(proof) => proof.standing(one),
-        None => receipt::standing(one, None),
+        Some(proof) => proof.criterion_status(one),
+        None => receipt::criterion_status(one, None),
     };
     state.acceptance_criteria.iter().find(|one| standing(one).is_unsuccessful())
 }

@@ -124,7 +124,7 @@ pub fn part(path: &str, versions: Versions<'_>, around: &Around<'_>) -> Parted {
 
 /// Exchanges the test modules of a Rust source and the rest of it separately.
 fn part_rust(parted: &mut Parted, versions: Versions<'_>, old: &str, new: &str) {
-    let [Some(start), Some(now)] = [old, new].map(mixed_files::Halves::of) else { return };
+    let [Some(start), Some(now)] = [old, new].map(mixed_files::Halves::parse) else { return };
     parted.harness_changed = start.tests() != now.tests();
     parted.code_changed = start.code() != now.code();
     if versions.now.is_none() {
@@ -207,7 +207,7 @@ pub fn test_regions(path: &str, text: &str) -> Vec<Range<usize>> {
     if !path.ends_with(".rs") || is_test_file(path) || mixed_files::is_all_tests(path, text) {
         return all();
     }
-    mixed_files::Halves::of(text).map_or_else(all, |halves| halves.ranges())
+    mixed_files::Halves::parse(text).map_or_else(all, |halves| halves.ranges())
 }
 
 /// True for a source of the product with tests in it that can be told from the rest.

@@ -234,7 +234,7 @@ const LONGEST: usize = 12;
 
 impl<'a> Source<'a> {
     fn of_file(path: &str, text: &'a str) -> Source<'a> {
-        let syntax = Syntax::of(path);
+        let syntax = Syntax::for_path(path);
         Source { text, tokens: tokens(text, syntax), lines: line_starts(text), syntax }
     }
 
@@ -243,16 +243,16 @@ impl<'a> Source<'a> {
         let end = self.end_of(at);
         if self.syntax.is_shell {
             let is_first = at == 0 || self.kind(at - 1) == Some(TokenKind::Break);
-            let is_computed = (at + 1..end).any(|it| self.of(it).starts_with("\"$("));
+            let is_computed = (at + 1..end).any(|it| self.token_text(it).starts_with("\"$("));
             return (is_first && is_computed).then(|| self.expected_argument(at, end)).flatten();
         }
-        let is_call = self.kind(at) == Some(TokenKind::Word) && self.of(at + 1) == "(";
+        let is_call = self.kind(at) == Some(TokenKind::Word) && self.token_text(at + 1) == "(";
         let values = self.values(at, end, Arguments::Last);
         let is_given = is_call && !self.is_defined(at) && values.is_computed;
         is_given.then(|| self.literal(values.last?)).flatten()
     }
 
-    fn of(&self, at: usize) -> &'a str {
+    fn token_text(&self, at: usize) -> &'a str {
         self.tokens.get(at).map_or("", |token| &self.text[token.range.clone()])
     }
 
@@ -283,7 +283,7 @@ impl<'a> Source<'a> {
 
     /// True for the first word of a comparison.
     fn begins_assertion(&self, at: usize) -> bool {
-        let word = self.of(at);
+        let word = self.token_text(at);
         if self.syntax.is_shell {
             let is_first = at == 0 || !matches!(self.kind(at - 1), Some(TokenKind::Word));
             return matches!(word, "[" | "test") && is_first || word == "grep" || says_assert(word);
@@ -297,12 +297,12 @@ impl<'a> Source<'a> {
 
     /// True for the name of a function that is defined or imported here.
     fn is_defined(&self, at: usize) -> bool {
-        let before = at.checked_sub(1).map_or("", |at| self.of(at));
+        let before = at.checked_sub(1).map_or("", |at| self.token_text(at));
         let is_import = matches!(
             before,
             "def" | "fn" | "func" | "function" | "import" | "use" | "from" | "const"
         );
-        is_import || matches!(self.of(at + 1), "=" | ":" | "}") && before != "."
+        is_import || matches!(self.token_text(at + 1), "=" | ":" | "}") && before != "."
     }
 
     /// `if got != 5 { t.Errorf(…)`: the test fails by itself.
@@ -310,7 +310,7 @@ impl<'a> Source<'a> {
         let ahead = at + 1..(at + 40).min(self.tokens.len());
         let mut has_comparison = false;
         for next in ahead {
-            match self.of(next) {
+            match self.token_text(next) {
                 "!=" => has_comparison = true,
                 "Error" | "Errorf" | "Fatal" | "Fatalf" => return has_comparison,
                 "}" | "if" => return false,
@@ -323,9 +323,9 @@ impl<'a> Source<'a> {
     /// Where an assertion ends: at the end of its line, or where what it opened is closed.
     fn end_of(&self, start: usize) -> usize {
         let (mut depth, mut lines) = (0_i32, 0);
-        let is_if = self.of(start) == "if";
+        let is_if = self.token_text(start) == "if";
         for at in start..self.tokens.len() {
-            match (self.of(at), self.kind(at)) {
+            match (self.token_text(at), self.kind(at)) {
                 ("(" | "[", _) => depth += 1,
                 (")" | "]", _) => depth -= 1,
                 ("{", _) if depth <= 0 => return at,
@@ -333,7 +333,7 @@ impl<'a> Source<'a> {
                 (_, Some(TokenKind::Break)) => {
                     lines += 1;
                     // A method of the value stands on the next line: `expect(x)\n  .toBe(3)`.
-                    if (depth <= 0 && self.of(at + 1) != ".") || lines > LONGEST {
+                    if (depth <= 0 && self.token_text(at + 1) != ".") || lines > LONGEST {
                         return at;
                     }
                 }
@@ -348,8 +348,9 @@ impl<'a> Source<'a> {
 
     /// The expected value of the assertion between two tokens.
     fn expected(&self, start: usize, end: usize) -> Option<Literal> {
-        let is_if = self.of(start) == "if";
-        let words: Vec<String> = (start..end).map(|at| self.of(at).to_lowercase()).collect();
+        let is_if = self.token_text(start) == "if";
+        let words: Vec<String> =
+            (start..end).map(|at| self.token_text(at).to_lowercase()).collect();
         let is = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
         let contains = |parts: &[&str]| {
             let any = |(word, at): (&String, usize)| {
@@ -392,7 +393,7 @@ impl<'a> Source<'a> {
         let mut own_end = None;
         let (mut computes, mut has_test) = (false, false);
         for at in start..end {
-            match self.of(at) {
+            match self.token_text(at) {
                 "(" | "[" | "{" => {
                     let bracket = self.bracket(at, start, own_end);
                     let bracket = match bracket {
@@ -401,7 +402,7 @@ impl<'a> Source<'a> {
                     };
                     computes |= bracket == Bracket::Product;
                     // Go's `t` comes first.
-                    has_test |= bracket == Bracket::Own && self.of(at + 1) == "t";
+                    has_test |= bracket == Bracket::Own && self.token_text(at + 1) == "t";
                     open.push(bracket);
                 }
                 ")" | "]" | "}" => {
@@ -443,16 +444,18 @@ impl<'a> Source<'a> {
     /// Whose bracket opens here.
     fn bracket(&self, at: usize, start: usize, own_end: Option<usize>) -> Bracket {
         let before = |at: usize| (0..at).rev().find(|it| self.kind(*it) != Some(TokenKind::Break));
-        let called =
-            before(at).and_then(|it| if self.of(it) == "!" { before(it) } else { Some(it) });
+        let called = before(at)
+            .and_then(|it| if self.token_text(it) == "!" { before(it) } else { Some(it) });
         let called = called.filter(|it| self.kind(*it) == Some(TokenKind::Word));
-        let Some(called) = called.filter(|_| self.of(at) == "(") else { return Bracket::Value };
-        let name = self.of(called);
+        let Some(called) = called.filter(|_| self.token_text(at) == "(") else {
+            return Bracket::Value;
+        };
+        let name = self.token_text(called);
         let builds = name.starts_with(char::is_uppercase) && self.syntax.capitals_build
             || matches!(name, "is" | "eq" | "equal" | "equalTo" | "approx" | "from" | "of");
         // `assert.equal(…)`, `expect(…).not.toBe(…)`.
         let object = |it: usize| {
-            before(it).filter(|dot| matches!(self.of(*dot), "." | "::")).and_then(before)
+            before(it).filter(|dot| matches!(self.token_text(*dot), "." | "::")).and_then(before)
         };
         let is_of_assertion = |it: &usize| *it == start || own_end == Some(*it);
         let is_own =
@@ -469,8 +472,9 @@ impl<'a> Source<'a> {
     /// The expected value of a shell function such as `assert_equal TITLE "$(command)" 3`: one of its last two arguments. What
     /// stands before them is a title.
     fn expected_argument(&self, start: usize, end: usize) -> Option<Literal> {
-        let is_bare =
-            |at: usize| self.kind(at) == Some(TokenKind::Word) && !self.of(at).contains('$');
+        let is_bare = |at: usize| {
+            self.kind(at) == Some(TokenKind::Word) && !self.token_text(at).contains('$')
+        };
         let last = end.checked_sub(1).filter(|last| *last > start)?;
         if is_bare(last) {
             return self.literal(last);
@@ -481,8 +485,8 @@ impl<'a> Source<'a> {
 
     /// True for a literal that is no index, no keyword argument and no option.
     fn may_be_expected(&self, at: usize) -> bool {
-        let word = self.of(at);
-        let before = at.checked_sub(1).map_or("", |at| self.of(at));
+        let word = self.token_text(at);
+        let before = at.checked_sub(1).map_or("", |at| self.token_text(at));
         let is_literal = match self.kind(at) {
             Some(TokenKind::Number | TokenKind::Text) => true,
             Some(TokenKind::Word) if self.syntax.is_shell => matches!(before, "=" | "=="),
@@ -491,12 +495,13 @@ impl<'a> Source<'a> {
         };
         let is_index = before == "["
             && at.checked_sub(2).is_some_and(|at| {
-                matches!(self.kind(at), Some(TokenKind::Word)) || matches!(self.of(at), ")" | "]")
+                matches!(self.kind(at), Some(TokenKind::Word))
+                    || matches!(self.token_text(at), ")" | "]")
             });
         let is_keyword = before == "=" && !self.syntax.is_shell;
         // `"$out"`: what is compared, not what is expected.
         let is_variable = self.syntax.is_shell && word.contains('$');
-        let is_key = self.of(at + 1) == ":" && self.kind(at) == Some(TokenKind::Text);
+        let is_key = self.token_text(at + 1) == ":" && self.kind(at) == Some(TokenKind::Text);
         is_literal && !is_index && !is_keyword && !is_variable && !is_key
     }
 
@@ -510,7 +515,9 @@ impl<'a> Source<'a> {
             let Some(last) = places.end.checked_sub(1).filter(|_| !line.is_empty()) else {
                 continue;
             };
-            if !matches!(self.of(places.start), "{" | "(" | "[") || self.of(last) != "," {
+            if !matches!(self.token_text(places.start), "{" | "(" | "[")
+                || self.token_text(last) != ","
+            {
                 continue;
             }
             let literals: Vec<usize> = places.filter(|at| self.may_be_expected(*at)).collect();
@@ -535,7 +542,7 @@ impl<'a> Source<'a> {
                 word => other_text(word)?,
             },
         };
-        let operator = match at.checked_sub(1).map(|at| self.of(at)) {
+        let operator = match at.checked_sub(1).map(|at| self.token_text(at)) {
             Some("==") => "==",
             Some("===") => "===",
             _ => "",

@@ -12,7 +12,7 @@ use crate::text::truncate::bounded;
 use std::fmt::Write;
 
 /// The state of a criterion whose receipt holds.
-pub(super) fn standing(criterion: &Criterion, receipt: &Receipt) -> ReceiptStatus {
+pub(super) fn criterion_status(criterion: &Criterion, receipt: &Receipt) -> ReceiptStatus {
     match receipt.by.proves() {
         true => shown(criterion, receipt),
         false => ReceiptStatus::Passes,

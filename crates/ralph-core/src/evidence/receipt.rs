@@ -37,9 +37,9 @@ pub struct Proof {
 
 impl Proof {
     /// The status of a criterion's receipt. A tree that could not be read proves nothing.
-    pub fn standing(&self, criterion: &Criterion) -> ReceiptStatus {
+    pub fn criterion_status(&self, criterion: &Criterion) -> ReceiptStatus {
         match self.trees.get(&criterion.id) {
-            Some(tree) => standing(criterion, Some(tree)),
+            Some(tree) => criterion_status(criterion, Some(tree)),
             None if criterion.receipt.is_none() => ReceiptStatus::NotRun,
             None => ReceiptStatus::Stale,
         }
@@ -48,7 +48,7 @@ impl Proof {
     /// True if the criterion is met: its receipt holds, and Ralph itself made the run or asked the
     /// reviewer.
     pub fn proves(&self, criterion: &Criterion) -> bool {
-        is_of_proof(criterion) && self.standing(criterion).is_met()
+        is_of_proof(criterion) && self.criterion_status(criterion).is_met()
     }
 }
 
@@ -162,9 +162,9 @@ impl ReceiptStatus {
 
 /// The status of a criterion on a tree: its last run, and what was observed about it. Without a tree (computing it costs
 /// a walk over all files), assumes that nothing has changed since the run.
-pub fn standing(criterion: &Criterion, tree: Option<&str>) -> ReceiptStatus {
+pub fn criterion_status(criterion: &Criterion, tree: Option<&str>) -> ReceiptStatus {
     match (run_standing(criterion, tree), &criterion.receipt) {
-        (ReceiptStatus::Passes, Some(receipt)) => observed::standing(criterion, receipt),
+        (ReceiptStatus::Passes, Some(receipt)) => observed::criterion_status(criterion, receipt),
         (standing, _) => standing,
     }
 }
@@ -255,7 +255,7 @@ fn has_fewer_tests(criterion: &Criterion, receipt: &Receipt) -> bool {
 /// Stores a new receipt, updated with what the previous receipts show.
 pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
     let was_of_proof = is_of_proof(criterion);
-    let was_proven = was_of_proof && standing(criterion, None).is_met();
+    let was_proven = was_of_proof && criterion_status(criterion, None).is_met();
     let before = criterion.receipt.take().filter(|before| {
         before.command == receipt.command && before.tree_after == receipt.tree_after
     });
@@ -293,7 +293,7 @@ pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
         let is_pass = by_itself.is_met() || by_itself == ReceiptStatus::Flaky;
         receipt.passes = if is_pass { passes.saturating_add(1) } else { 0 };
     }
-    let standing = standing(criterion, None);
+    let standing = criterion_status(criterion, None);
     criterion.verified = standing.is_met() && is_of_proof(criterion);
     if let Some(receipt) = criterion.receipt.as_mut().filter(|_| standing.is_a_failure()) {
         receipt.signature = sign(receipt, standing);
@@ -373,7 +373,7 @@ pub fn accept(criterion: &mut Criterion) -> Vec<String> {
 
 /// Accepts what a request for completion was refused for: changed tests, tests that cannot fail. Returns a description.
 fn accept_observed(criterion: &mut Criterion) -> Option<String> {
-    let standing = standing(criterion, None);
+    let standing = criterion_status(criterion, None);
     let what = observed::refusable(criterion, standing)?;
     let about = observed::refusal(criterion, what);
     if criterion.accepted.contains(&about) {
@@ -393,7 +393,7 @@ pub fn risen_skips(criterion: &Criterion) -> Option<u64> {
 /// Hash of the way in which a criterion fails; `None` if it does not fail.
 pub fn failure_signature(criterion: &Criterion) -> Option<&str> {
     let receipt = criterion.receipt.as_ref()?;
-    let failed = standing(criterion, None).is_a_failure();
+    let failed = criterion_status(criterion, None).is_a_failure();
     failed.then_some(receipt.signature.as_str())
 }
 

@@ -39,7 +39,7 @@ pub struct Refused {
 /// The answer. `is_last`: no later turn can get the second answer, so it is given now.
 pub fn answer(state: &LoopState, proof: &Proof, is_last: bool) -> Answer {
     let all: Vec<(&Criterion, ReceiptStatus)> =
-        state.acceptance_criteria.iter().map(|one| (one, proof.standing(one))).collect();
+        state.acceptance_criteria.iter().map(|one| (one, proof.criterion_status(one))).collect();
     let is_open = |(one, standing): &(&Criterion, ReceiptStatus)| {
         !is_of_proof(one) || !(standing.is_met() || standing.can_be_accepted())
     };
@@ -342,11 +342,11 @@ mod tests {
         let criteria = criteria.map(|(at, seen)| criterion(&format!("AC-{}", at + 1), seen));
         let (mut state, proof) = loop_with(criteria.collect());
         let (one, two) = twice(&mut state, &proof);
-        assert!(told(&one).contains(first), "first: {one:?}");
-        assert!(told(&two).contains(second), "second: {two:?}");
+        assert!(answer_text(&one).contains(first), "first: {one:?}");
+        assert!(answer_text(&two).contains(second), "second: {two:?}");
     }
 
-    fn told(answer: &Answer) -> String {
+    fn answer_text(answer: &Answer) -> String {
         match answer {
             Answer::Complete(detail) => format!("complete: {detail}"),
             Answer::Unverified { detail, .. } => format!("unverified: {detail}"),
@@ -381,7 +381,7 @@ mod tests {
             [(false, "unverified"), (true, "complete: no test sees the change")]
         {
             state.judgements = vec![Judgement { about: about.clone(), holds, why: String::new() }];
-            assert!(told(&answer(&state, &proof, false)).starts_with(expected), "{holds}");
+            assert!(answer_text(&answer(&state, &proof, false)).starts_with(expected), "{holds}");
         }
     }
 
@@ -395,11 +395,11 @@ mod tests {
         let (mut state, proof) = loop_with(vec![criterion("AC-1", tests_changed("a"))]);
         let about = observed::refusal(&state.acceptance_criteria[0], Refusable::TestsChanged);
         state.acceptance_criteria[0].accepted.push(about);
-        assert_eq!(told(&answer(&state, &proof, false)), "complete: 1 proven");
+        assert_eq!(answer_text(&answer(&state, &proof, false)), "complete: 1 proven");
         // Another test is another question.
         state.acceptance_criteria[0].observed =
             Observed { tree: "t".to_owned(), ..tests_changed("b") };
-        assert!(told(&answer(&state, &proof, false)).starts_with("refused"));
+        assert!(answer_text(&answer(&state, &proof, false)).starts_with("refused"));
     }
 
     #[test]
@@ -412,7 +412,7 @@ mod tests {
             let (_, second) = twice(&mut state, &proof);
             let Answer::AskUser(refused) = second else { panic!("{second:?}") };
             judge(&mut state, &refused, holds, "");
-            assert!(told(&answer(&state, &proof, false)).starts_with(expected), "{holds}");
+            assert!(answer_text(&answer(&state, &proof, false)).starts_with(expected), "{holds}");
             assert_eq!(observed::named(&state), [named]);
         }
     }
@@ -444,7 +444,7 @@ mod tests {
         let about = observed::refusal(&state.acceptance_criteria[0], Refusable::CannotFail);
         state.acceptance_criteria[0].accepted.push(about);
         assert_eq!(
-            told(&answer(&state, &proof, false)),
+            answer_text(&answer(&state, &proof, false)),
             "complete: passes; not compared: its tests run elsewhere"
         );
     }
@@ -453,7 +453,7 @@ mod tests {
     fn at_the_last_turn_the_second_answer_is_given_at_once() {
         for (seen, expected) in [(kept(), "unverified"), (tests_changed("a"), "ask")] {
             let (state, proof) = loop_with(vec![criterion("AC-1", seen)]);
-            assert!(told(&answer(&state, &proof, true)).starts_with(expected));
+            assert!(answer_text(&answer(&state, &proof, true)).starts_with(expected));
         }
     }
 
@@ -462,7 +462,7 @@ mod tests {
         let (mut state, proof) = loop_with(vec![criterion("AC-1", kept())]);
         let proof = Proof { change: Some(change), ..proof };
         let (one, two) = twice(&mut state, &proof);
-        assert_eq!((told(&one).as_str(), told(&two).as_str()), (first, second));
+        assert_eq!((answer_text(&one).as_str(), answer_text(&two).as_str()), (first, second));
     }
 
     #[test]
@@ -491,15 +491,16 @@ mod tests {
         let never = "complete: passes; not compared: no git";
         let (mut state, proof) = loop_with(vec![criterion("AC-1", not_compared(false))]);
         let proof = Proof { change: None, ..proof };
-        assert_eq!(told(&twice(&mut state, &proof).0), never);
+        assert_eq!(answer_text(&twice(&mut state, &proof).0), never);
         let (mut state, _) = loop_with(vec![criterion("AC-1", not_compared(true))]);
         let (first, second) = twice(&mut state, &proof);
         assert!(
-            told(&first).starts_with("refused: the criteria pass, but could not be compared"),
+            answer_text(&first)
+                .starts_with("refused: the criteria pass, but could not be compared"),
             "{first:?}"
         );
         assert!(
-            told(&second).starts_with("unverified: passes; could not be compared any more"),
+            answer_text(&second).starts_with("unverified: passes; could not be compared any more"),
             "{second:?}"
         );
     }

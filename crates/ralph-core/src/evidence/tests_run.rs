@@ -282,7 +282,7 @@ impl FailureScanner {
 
 impl Failures {
     /// What failed in an output that is at hand.
-    pub fn of(output: &str) -> Failures {
+    pub fn parse(output: &str) -> Failures {
         let mut scanner = FailureScanner::default();
         scanner.feed(output.as_bytes());
         scanner.finish()

@@ -31,7 +31,7 @@ pub(super) struct Field {
 }
 
 /// Every text of a call; `None` if there are too many.
-pub(super) fn of(call: &ToolCall<'_>) -> Option<Vec<Field>> {
+pub(super) fn collect(call: &ToolCall<'_>) -> Option<Vec<Field>> {
     let mut fields = Fields { tool: call.tool, found: Vec::new(), n_bytes: 0, full: false };
     fields.value("", &call.input.whole, None, 0);
     (!fields.full).then_some(fields.found)
@@ -94,7 +94,7 @@ impl Fields<'_> {
 
 /// The row that one of the fields matches; `None` if all fields are harmless.
 pub(super) fn row(situation: &Situation<'_>, call: &ToolCall<'_>) -> Option<RuleHit> {
-    let Some(fields) = of(call) else { return Some((Rule::CutCommand, MANY.to_owned())) };
+    let Some(fields) = collect(call) else { return Some((Rule::CutCommand, MANY.to_owned())) };
     fields.iter().find_map(|field| of_field(situation, call, field))
 }
 
@@ -182,7 +182,7 @@ fn path(places: &ProtectedPaths, call: &ToolCall<'_>, text: &str) -> Option<Rule
 
 /// The texts of a call that may be paths, for a caller that can resolve links.
 pub(super) fn paths(call: &ToolCall<'_>, places: &ProtectedPaths) -> Vec<String> {
-    let fields = of(call).unwrap_or_default();
+    let fields = collect(call).unwrap_or_default();
     let is_path = |field: &&Field| {
         matches!(field.carries, Carries::Path | Carries::Anything)
             && field.text.len() <= LONGEST_PATH

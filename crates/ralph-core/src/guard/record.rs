@@ -60,7 +60,7 @@ pub struct DenialRecord {
 
 impl DenialRecord {
     /// Records the inputs of a denial.
-    pub fn of(situation: &Situation<'_>, call: &ToolCall<'_>, rule: Rule) -> DenialRecord {
+    pub fn new(situation: &Situation<'_>, call: &ToolCall<'_>, rule: Rule) -> DenialRecord {
         let mut shortened = false;
         let mut keep = |text: Option<&str>| {
             let text = text?;
@@ -150,7 +150,7 @@ mod tests {
         let Ruling::Deny { rule, .. } = super::super::decide(&situation, &call) else {
             panic!("{tool} is allowed")
         };
-        let text = serde_json::to_string(&DenialRecord::of(&situation, &call, rule)).unwrap();
+        let text = serde_json::to_string(&DenialRecord::new(&situation, &call, rule)).unwrap();
         assert!(text.len() < 3 * KEPT, "the line stays bounded");
         serde_json::from_str(&text).unwrap()
     }
@@ -203,7 +203,7 @@ mod tests {
             let call = ToolCall { tool, input, cwd: "/p", resolved: None, cut: false };
             let before = super::super::decide(&situation, &call);
             let Ruling::Deny { rule, .. } = before else { panic!("{tool} is allowed") };
-            let text = serde_json::to_string(&DenialRecord::of(&situation, &call, rule)).unwrap();
+            let text = serde_json::to_string(&DenialRecord::new(&situation, &call, rule)).unwrap();
             let record: DenialRecord = serde_json::from_str(&text).unwrap();
             assert_eq!(record.decide_again(), Some(before), "{tool}");
             record

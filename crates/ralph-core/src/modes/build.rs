@@ -70,7 +70,7 @@ pub fn begin(
         return NextBuildStep::Over;
     }
     go_on(state, now);
-    if let Some(withheld) = Withheld::of(state) {
+    if let Some(withheld) = Withheld::from_state(state) {
         return NextBuildStep::Withheld(withheld);
     }
     let lease = Lease { owner: OWNER, length: None };
@@ -224,7 +224,7 @@ pub struct SettleAt<'a> {
 /// Ends the loop if the criteria show that the work is done. A loop without criteria ends as unverified, because zero
 /// criteria prove nothing; without tasks as well, nothing here can tell that it is done.
 pub fn settle(state: &mut LoopState, proof: &Proof, at: SettleAt<'_>) -> Settlement {
-    if Withheld::of(state).is_some() {
+    if Withheld::from_state(state).is_some() {
         return Settlement::Open;
     }
     let has_tasks = !state.task_graph.is_empty();

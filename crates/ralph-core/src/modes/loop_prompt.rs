@@ -104,7 +104,7 @@ fn criteria(state: &LoopState) -> String {
 /// What the criterion's last receipt recorded. Whether it still holds depends on the work tree, and
 /// is checked only when completion is requested.
 fn last_run(criterion: &Criterion) -> String {
-    match receipt::standing(criterion, None) {
+    match receipt::criterion_status(criterion, None) {
         ReceiptStatus::NotRun => String::new(),
         ReceiptStatus::Passes => ": passed when it was last run".to_owned(),
         ReceiptStatus::Reviewed => ": held when it was last reviewed".to_owned(),
@@ -124,7 +124,8 @@ fn failed_last(state: &LoopState) -> String {
         return String::new();
     };
     if criterion.review.is_some() {
-        let why = completion_feedback::why(criterion, receipt::standing(criterion, None), &[]);
+        let why =
+            completion_feedback::why(criterion, receipt::criterion_status(criterion, None), &[]);
         return format!("Failed last: {} {why}\n", criterion.id);
     }
     let failing = completion_feedback::failing_tests(criterion);
@@ -296,7 +297,7 @@ fn next_in_the_line(
     let last = state
         .acceptance_criteria
         .iter()
-        .all(|criterion| receipt::standing(criterion, None).is_met());
+        .all(|criterion| receipt::criterion_status(criterion, None).is_met());
     match open {
         Some(_) if last && !was_refused => {
             format!(
@@ -309,12 +310,12 @@ fn next_in_the_line(
             let proof = proof.unwrap_or(&nothing);
             let first = state.acceptance_criteria.iter().find(|one| !proof.proves(one));
             let criterion = first.unwrap_or(criterion);
-            let why = completion_feedback::why(criterion, proof.standing(criterion), &[]);
+            let why = completion_feedback::why(criterion, proof.criterion_status(criterion), &[]);
             format!("{} {}", completion_feedback::in_words(criterion), bounded(&why, 160))
         }
         Some(criterion) => {
             let words = completion_feedback::in_words(criterion);
-            match receipt::standing(criterion, None) {
+            match receipt::criterion_status(criterion, None) {
                 ReceiptStatus::NotRun if criterion.review.is_none() => {
                     format!("{words} has not run yet")
                 }
@@ -352,7 +353,7 @@ fn details(
         let room = STEP_LIMIT.saturating_sub(before.len() + 1);
         return format!(
             "{before}\n{}",
-            within(room, &mode::of(&state.mode).continues_line(state), state, &rest)
+            within(room, &mode::rules(&state.mode).continues_line(state), state, &rest)
         )
         .trim_start()
         .to_owned();

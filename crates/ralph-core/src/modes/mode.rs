@@ -119,7 +119,7 @@ pub trait ModeRules: AtStop {
 
 /// Returns the row of a mode. Ralph does not drive a mode of a later version; such a mode gets the
 /// row of a plain loop.
-pub fn of(mode: &ModeState) -> &'static dyn ModeRules {
+pub fn rules(mode: &ModeState) -> &'static dyn ModeRules {
     match mode {
         ModeState::Plain | ModeState::Other(_) => &Plain,
         ModeState::Ralplan(_) => &Ralplan,
@@ -161,7 +161,7 @@ pub fn label(mode: &ModeState) -> &str {
 
 /// Returns the row of the loop's mode, for the code that handles stops.
 pub fn at_stop(state: &LoopState) -> &'static dyn AtStop {
-    of(&state.mode)
+    rules(&state.mode)
 }
 
 #[cfg(test)]
@@ -222,11 +222,11 @@ mod tests {
             (ModeState::Other("dream".to_owned()), "loop", "dream"),
         ];
         for (mode, noun, expected) in modes {
-            assert_eq!((of(&mode).noun(), label(&mode)), (noun, expected));
+            assert_eq!((rules(&mode).noun(), label(&mode)), (noun, expected));
             let turns = matches!(mode, ModeState::Plain | ModeState::Other(_));
-            assert_eq!(of(&mode).counts_turns(), turns, "{expected}");
+            assert_eq!(rules(&mode).counts_turns(), turns, "{expected}");
             let tasks = !matches!(mode, ModeState::Refine(_));
-            assert_eq!(of(&mode).has_tasks(), tasks, "{expected}");
+            assert_eq!(rules(&mode).has_tasks(), tasks, "{expected}");
         }
         let aliases = ROWS.map(|(_, row)| row.aliases());
         assert_eq!(aliases, [&[][..], &["rp", "planloop"], &[], &[]]);

@@ -15,7 +15,7 @@ mod step;
 
 pub use next::{NextPlanStep, may_call, next};
 pub(super) use pause::Ralplan;
-pub use pause::{asked, is_told, told};
+pub use pause::{asked, is_told, next_step_text};
 pub use step::{PlanEvent, PlanOutcome, PlanSeen, begin, step};
 
 use crate::state::{LoopState, RalplanState};
@@ -57,7 +57,7 @@ impl Role {
     }
 
     /// The role of an agent, whether it comes from settings or from a plugin.
-    pub fn of(kind: &str) -> Option<Role> {
+    pub fn from_agent_type(kind: &str) -> Option<Role> {
         let kind = kind.strip_prefix("ralph:").unwrap_or(kind);
         Role::ALL.into_iter().find(|role| role.agent() == kind)
     }
@@ -128,11 +128,11 @@ mod tests {
     #[test]
     fn a_role_is_known_with_and_without_the_plugins_prefix() {
         for role in Role::ALL {
-            assert_eq!(Role::of(role.agent()), Some(role));
-            assert_eq!(Role::of(&format!("ralph:{}", role.agent())), Some(role));
+            assert_eq!(Role::from_agent_type(role.agent()), Some(role));
+            assert_eq!(Role::from_agent_type(&format!("ralph:{}", role.agent())), Some(role));
         }
         for other in ["planner", "other:ralplan-critic", "ralplan-critic-2", "Ralplan-Critic", ""] {
-            assert_eq!(Role::of(other), None, "{other}");
+            assert_eq!(Role::from_agent_type(other), None, "{other}");
         }
     }
 

@@ -20,7 +20,7 @@ mod words;
 
 pub use difference::{Meanwhile, meanwhile, unified};
 pub use settings::{MOST_IN_FOREGROUND, RefineSettings};
-pub use step::{Look, Plateau, RefineEvent, RefineOutcome, RefineRefusal, look, step};
+pub use step::{Look, Plateau, RefineEvent, RefineOutcome, RefineRefusal, evaluate_rounds, step};
 pub use words::{Mode, PlanAfter, RoundEnd, Status};
 
 #[cfg(test)]

@@ -149,7 +149,7 @@ pub struct Membership {
 const SHARED: &str = "shared";
 
 /// The shared loop of which a loop is a part; `None` for a loop of this machine alone.
-pub fn of(state: &LoopState) -> Option<Membership> {
+pub fn read_membership(state: &LoopState) -> Option<Membership> {
     Membership::deserialize(state.extra.get(SHARED)?).ok()
 }
 

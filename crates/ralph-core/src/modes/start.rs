@@ -39,7 +39,7 @@ pub fn decide(request: &LoopRequest, seen: StartInputs<'_>) -> StartDecision {
         return StartDecision::Answered;
     }
     let blocks =
-        |state: &LoopState| mode::of(&state.mode).blocks_start(state, request.task.is_some());
+        |state: &LoopState| mode::rules(&state.mode).blocks_start(state, request.task.is_some());
     if let Some(why) = bound.and_then(blocks) {
         return StartDecision::Refuse(why);
     }

@@ -95,7 +95,7 @@ const GOVERNS_GIT: [&str; 7] =
     ["hooks", "config", "config.worktree", "commondir", "info", "modules", "refs/ralph"];
 
 impl Bounds {
-    pub fn of(input: &BoundsInput<'_>) -> Bounds {
+    pub fn from_input(input: &BoundsInput<'_>) -> Bounds {
         let set = &input.settings;
         let home = |path: &str| match path.strip_prefix("~/") {
             Some(below) => join(input.home, below),
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_plain_project_is_all_that_its_commands_write() {
-        let bounds = Bounds::of(&input());
+        let bounds = Bounds::from_input(&input());
         assert_eq!(bounds.write, ["/home/u/p"]);
         for path in [
             "/home/u/p/.git/hooks/pre-commit",
@@ -318,7 +318,7 @@ mod tests {
             common: "/r/.git",
             hooks_path: Some("/home/u/p/.husky"),
         };
-        let bounds = Bounds::of(&BoundsInput { git: Some(git), ..input() });
+        let bounds = Bounds::from_input(&BoundsInput { git: Some(git), ..input() });
         assert_eq!(bounds.write, ["/home/u/p", "/r/.git"]);
         for path in [
             "/home/u/p/.git",
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn the_settings_add_to_the_bounds_and_the_lines_show_it() {
-        let none = Bounds::of(&input()).lines();
+        let none = Bounds::from_input(&input()).lines();
         assert_eq!(none[0], "can write: the project, a temporary folder");
         assert_eq!(none[2], "can reach: no host");
         assert!(none[1].starts_with("cannot read: /home/u/"), "{}", none[1]);
@@ -343,7 +343,7 @@ mod tests {
             ports: vec![5432],
             sockets: vec!["/run/x.sock".to_owned()],
         };
-        let bounds = Bounds::of(&BoundsInput { settings, ..input() });
+        let bounds = Bounds::from_input(&BoundsInput { settings, ..input() });
         assert!(denies(&bounds.read_deny, "/secret"));
         let lines = bounds.lines();
         assert_eq!(lines[0], "can write: the project, a temporary folder, /home/u/.cache/go-build");
@@ -361,13 +361,14 @@ mod tests {
             ports: vec![5432],
             sockets: vec!["/run/x.sock".to_owned()],
         };
-        let above = Bounds::of(&BoundsInput { settings, ..input() });
+        let above = Bounds::from_input(&BoundsInput { settings, ..input() });
         let git = GitFolders {
             own: "/home/u/p/.git/worktrees/w",
             common: "/home/u/p/.git",
             hooks_path: None,
         };
-        let own = Bounds::of(&BoundsInput { project_root: "/w", git: Some(git), ..input() });
+        let own =
+            Bounds::from_input(&BoundsInput { project_root: "/w", git: Some(git), ..input() });
         let worker = above.of_worker(own.clone());
         assert_eq!(worker.write, ["/w", "/home/u/p/.git", "/home/u/.cache/x"]);
         assert_eq!(worker.write_deny, own.write_deny);

@@ -207,13 +207,13 @@ impl Settings {
     }
 
     /// The settings that were pinned in a loop.
-    pub fn of(state: &LoopState) -> Settings {
+    pub fn from_state(state: &LoopState) -> Settings {
         serde_json::from_value(state.settings.clone()).unwrap_or_default()
     }
 
     /// Patterns of what makes no receipt of a loop stale and is no change: the user's own, and what commands make anew.
     pub fn ignored(state: &LoopState) -> Vec<String> {
-        let mut patterns = Settings::of(state).receipt_ignore.unwrap_or_default();
+        let mut patterns = Settings::from_state(state).receipt_ignore.unwrap_or_default();
         patterns.extend(state.outputs.iter().map(|path| format!("/{path}")));
         patterns
     }
@@ -386,7 +386,7 @@ mod tests {
         settings.apply(&mut state);
         assert_eq!((state.max_iterations, state.limits.max_minutes, state.stall_limit), (3, 4, 5));
         assert_eq!((&state.completion, state.limits.max_workers), (&Completion::Token, 6));
-        assert_eq!(Settings::of(&state), settings);
+        assert_eq!(Settings::from_state(&state), settings);
     }
 
     #[test]
@@ -550,7 +550,7 @@ mod tests {
         let settings = Settings { run, notify, ..Settings::default() };
         let mut state = LoopState::default();
         settings.apply(&mut state);
-        let pinned = Settings::of(&state);
+        let pinned = Settings::from_state(&state);
         assert!(pinned.run().commits() && !pinned.notify().is_set());
     }
 
@@ -572,7 +572,7 @@ mod tests {
         assert!(refused(json!({"command": "x"})).starts_with("`[notify]`: "));
         let mut state = LoopState::default();
         project.apply(&mut state);
-        assert!(Settings::of(&state).notify().is_set());
+        assert!(Settings::from_state(&state).notify().is_set());
     }
 
     #[test]

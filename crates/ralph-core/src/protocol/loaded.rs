@@ -120,7 +120,7 @@ pub struct LoadedPlugins {
 
 impl LoadedPlugins {
     /// Reads the line with which a session starts.
-    pub fn of(row: &Value) -> LoadedPlugins {
+    pub fn from_init(row: &Value) -> LoadedPlugins {
         let all = || row["plugins"].as_array().into_iter().flatten();
         let folder = row["cwd"].as_str().unwrap_or_default();
         let foreign = all().filter(|plugin| plugin["path"] != "builtin");
@@ -163,7 +163,7 @@ pub struct ListedPlugins {
 
 impl ListedPlugins {
     /// What a client printed, and the managed settings that outrank the flag, if there are any.
-    pub fn of(loaded: LoadedPlugins, managed: Option<String>) -> ListedPlugins {
+    pub fn from_loaded(loaded: LoadedPlugins, managed: Option<String>) -> ListedPlugins {
         let mods_on = match (managed, loaded.disobeys()) {
             (Some(managed), _) => format!("`{managed}` outranks the flag that switches them off"),
             (None, Some(version)) => format!(
@@ -292,7 +292,7 @@ pub fn change(kind: WatchedKind, path: &str, is_there: bool) -> String {
 mod agents_tests {
     use super::*;
 
-    fn of(members: &str) -> Option<String> {
+    fn replaced_agent(members: &str) -> Option<String> {
         replaces(&format!("---\n{members}\ndescription: x\n---\nIt holds.\n"), "")
     }
 
@@ -322,8 +322,8 @@ mod agents_tests {
             "  name: ralplan-critic",
             "{name: ralplan-critic, x: y}",
         ] {
-            assert!(of(form).is_some(), "{form}");
-            assert!(of(&form.replace('\n', "\r\n")).is_some(), "{form}");
+            assert!(replaced_agent(form).is_some(), "{form}");
+            assert!(replaced_agent(&form.replace('\n', "\r\n")).is_some(), "{form}");
         }
         assert!(replaces("\u{feff}---  \nname: ralplan-critic\n---  \n", "").is_some());
         assert!(replaces("It holds.", "ralplan-critic").is_some());
@@ -339,7 +339,7 @@ mod agents_tests {
             "name: a\ndescription: Use it: <example>\n<example>\n  name: ralplan-critic",
             "color: red",
         ] {
-            assert_eq!(of(form), None, "{form}");
+            assert_eq!(replaced_agent(form), None, "{form}");
         }
         assert_eq!(replaces("name: ralplan-critic\n", "notes"), None);
     }
@@ -353,7 +353,9 @@ mod plugins_tests {
     fn loaded(sources: &[(&str, &str)], version: &str) -> LoadedPlugins {
         let plugins: Vec<_> =
             sources.iter().map(|(source, path)| json!({"source": source, "path": path})).collect();
-        LoadedPlugins::of(&json!({"plugins": plugins, "cwd": "/p", "claude_code_version": version}))
+        LoadedPlugins::from_init(
+            &json!({"plugins": plugins, "cwd": "/p", "claude_code_version": version}),
+        )
     }
 
     #[test]
@@ -375,7 +377,7 @@ mod plugins_tests {
     #[test]
     fn a_client_may_load_less_than_was_listed_unless_mods_run() {
         let listed = |managed: Option<&str>| {
-            ListedPlugins::of(
+            ListedPlugins::from_loaded(
                 loaded(&[("a@m", "/a"), (GUARD, "builtin")], "2.1.328"),
                 managed.map(str::to_owned),
             )
@@ -402,7 +404,7 @@ mod plugins_tests {
         ] {
             let mut all = vec![("a@m", "/a")];
             all.extend(guard.then_some((GUARD, "builtin")));
-            let listed = ListedPlugins::of(loaded(&all, version), None);
+            let listed = ListedPlugins::from_loaded(loaded(&all, version), None);
             assert_eq!(listed.line().is_none(), obeys, "{version}: {:?}", listed.line());
         }
     }

@@ -66,7 +66,7 @@ impl GoOnForm {
 }
 
 impl Reply {
-    fn of(action: Action) -> Reply {
+    fn new(action: Action) -> Reply {
         Reply { action, message: None }
     }
 
@@ -77,7 +77,7 @@ impl Reply {
 
     /// Gives the model a text and lets the event proceed.
     pub fn context(event: HookEvent, text: &str) -> Reply {
-        Reply::of(Action::Context(event, words(text, CONTEXT_LIMIT)))
+        Reply::new(Action::Context(event, words(text, CONTEXT_LIMIT)))
     }
 
     /// How much more text [`Reply::add_context`] can add, in UTF-16 units.
@@ -109,7 +109,7 @@ impl Reply {
     /// Keeps the turn going and gives the model the reason.
     pub fn go_on(event: HookEvent, form: GoOnForm, reason: &str) -> Reply {
         let reason = words(reason, REASON_LIMIT);
-        Reply::of(match form {
+        Reply::new(match form {
             GoOnForm::Context => Action::Context(event, reason),
             GoOnForm::Block => Action::Block(reason),
         })
@@ -119,7 +119,7 @@ impl Reply {
     /// client holds back text typed mid-turn until the turn ends, and then shows this answer. A block
     /// would look like a failure, and a plain message would let the text start a turn.
     pub fn keep_from_model(answer: &str) -> Reply {
-        Reply::of(Action::KeepFromModel(words(answer, REASON_LIMIT)))
+        Reply::new(Action::KeepFromModel(words(answer, REASON_LIMIT)))
     }
 
     /// Refuses a tool call; the model reads the reason.
@@ -129,7 +129,7 @@ impl Reply {
 
     fn denial(reason: &str, cut_turn: bool, context: &str) -> Reply {
         let (reason, context) = (words(reason, REASON_LIMIT), words(context, CONTEXT_LIMIT));
-        Reply::of(Action::Deny { reason, cut_turn, context })
+        Reply::new(Action::Deny { reason, cut_turn, context })
     }
 
     /// Refuses a tool call: the user sees the first sentence of the reason, and the model gets the rest
@@ -147,17 +147,17 @@ impl Reply {
     /// Lets a tool run without asking: the user has agreed beforehand. The reason goes into the
     /// client's records.
     pub fn allow(reason: &str) -> Reply {
-        Reply::of(Action::Allow(words(reason, REASON_LIMIT)))
+        Reply::new(Action::Allow(words(reason, REASON_LIMIT)))
     }
 
     /// Grants a permission request: the user has agreed beforehand.
     pub fn permit() -> Reply {
-        Reply::of(Action::Permit)
+        Reply::new(Action::Permit)
     }
 
     /// Denies a permission request; the model reads the reason.
     pub fn withhold(reason: &str) -> Reply {
-        Reply::of(Action::Withhold(words(reason, REASON_LIMIT)))
+        Reply::new(Action::Withhold(words(reason, REASON_LIMIT)))
     }
 
     /// Puts a text for the model before the rest of the reply; an empty reply becomes a context. Leaves

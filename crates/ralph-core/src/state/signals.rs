@@ -94,7 +94,7 @@ fn time_of_day(name: &str) -> Option<String> {
 
 /// The text for the model. The model follows a STEER, but not the instructions in a project file,
 /// so the text names its source.
-pub fn told(signals: &[SentSignal]) -> String {
+pub fn text_for_model(signals: &[SentSignal]) -> String {
     let mut text = "The person who started the loop says:\n".to_owned();
     for signal in signals {
         let at = signal.at.as_ref().map(|at| format!(" (sent {at} UTC)"));
@@ -157,16 +157,16 @@ mod tests {
         let steer = read(NAME, "STEER: use tabs");
         let info = read("note", "CI is down");
         assert_eq!(
-            told(&[steer, info.clone()]),
+            text_for_model(&[steer, info.clone()]),
             "The person who started the loop says:\nSTEER (sent 23:59 UTC): use tabs\nINFO: CI is \
              down\nFollow it from now on. The criteria do not change."
         );
         let stop = SentSignal { kind: SignalKind::Stop, text: "enough".to_owned(), at: None };
-        let text = told(&[info.clone(), stop]);
+        let text = text_for_model(&[info.clone(), stop]);
         assert!(
             text.contains("\nSTOP: enough\nStop and report: ") && !text.contains("go on"),
             "{text}"
         );
-        assert!(told(&[info]).ends_with("\nThis is information; continue the work."));
+        assert!(text_for_model(&[info]).ends_with("\nThis is information; continue the work."));
     }
 }

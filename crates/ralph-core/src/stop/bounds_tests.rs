@@ -116,7 +116,7 @@ fn a_loop_may_go_on_until_a_limit_ends_it() {
 
 #[test]
 fn the_criteria_run_once_more_for_an_ending_that_they_did_not_decide() {
-    let plain = mode::of(&ModeState::Plain);
+    let plain = mode::rules(&ModeState::Plain);
     let ended = |kind: EndingKind| {
         let mut state = LoopState { acceptance_criteria: vec![criterion()], ..running() };
         pinned::freeze(&mut state, at(0));
@@ -145,7 +145,7 @@ fn the_criteria_run_once_more_for_an_ending_that_they_did_not_decide() {
 
 #[test]
 fn a_request_is_proven_unless_something_comes_first() {
-    let plain = mode::of(&ModeState::Plain);
+    let plain = mode::rules(&ModeState::Plain);
     let state = || LoopState { acceptance_criteria: vec![criterion()], ..running() };
     let seen = || StopInputs { request: CompletionRequest::Made, ..StopInputs::default() };
     let wants = |state: &LoopState, seen: &StopInputs| wants_proof(plain, state, seen);

@@ -89,7 +89,7 @@ pub fn print_of_work(state: &LoopState, now: Timestamp) -> String {
     };
     add(&graph::digest(&state.task_graph, now).work);
     for criterion in &state.acceptance_criteria {
-        add(receipt::standing(criterion, None).as_str());
+        add(receipt::criterion_status(criterion, None).as_str());
         add(receipt::failure_signature(criterion).unwrap_or_default());
     }
     format!("{:032x}", hash.digest128())

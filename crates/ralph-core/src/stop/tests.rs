@@ -43,7 +43,7 @@ fn seen(message: &str) -> StopInputs {
 }
 
 fn plain() -> &'static dyn AtStop {
-    mode::of(&ModeState::Plain)
+    mode::rules(&ModeState::Plain)
 }
 
 fn decide(state: &mut LoopState, seen: &StopInputs) -> String {
@@ -266,7 +266,7 @@ fn the_tree_is_looked_at_only_while_the_loop_runs() {
     ] {
         let state = LoopState { phase: phase.to_owned().into(), ..LoopState::default() };
         assert_eq!(wants_tree(plain(), &state), wanted, "{phase}");
-        assert!(!wants_tree(mode::of(&RalplanState::default().into()), &state), "{phase}");
+        assert!(!wants_tree(mode::rules(&RalplanState::default().into()), &state), "{phase}");
     }
 }
 

@@ -100,7 +100,7 @@ impl<'a> Graph<'a> {
         self.places.get(id).copied()
     }
 
-    pub fn standing(&self, task: &Task) -> TaskReadiness {
+    pub fn readiness(&self, task: &Task) -> TaskReadiness {
         match &task.status {
             TaskStatus::InProgress if !lease_ran_out(task, self.now) => TaskReadiness::InProgress,
             TaskStatus::Pending | TaskStatus::InProgress => match self.waits_for(task) {
@@ -124,19 +124,19 @@ impl<'a> Graph<'a> {
 
     /// The tasks that can be worked on now, in the order of the list.
     pub fn ready(&self) -> impl Iterator<Item = &'a Task> {
-        self.tasks.iter().filter(|task| self.standing(task) == TaskReadiness::Ready)
+        self.tasks.iter().filter(|task| self.readiness(task) == TaskReadiness::Ready)
     }
 
     /// The task to work on: one in progress, otherwise the first that is ready.
     pub fn current(&self) -> Option<&'a Task> {
-        let under_way = |task: &&Task| self.standing(task) == TaskReadiness::InProgress;
+        let under_way = |task: &&Task| self.readiness(task) == TaskReadiness::InProgress;
         self.tasks.iter().find(under_way).or_else(|| self.ready().next())
     }
 
     pub fn summary(&self) -> TaskSummary {
         let mut summary = TaskSummary { total: self.tasks.len(), ..TaskSummary::default() };
         for task in self.tasks {
-            match self.standing(task) {
+            match self.readiness(task) {
                 TaskReadiness::Ready => summary.ready += 1,
                 TaskReadiness::Waiting => summary.waiting += 1,
                 TaskReadiness::InProgress => summary.in_progress += 1,
@@ -214,7 +214,7 @@ pub fn digest(tasks: &TaskList, now: Timestamp) -> Cow<'_, TaskDigest> {
 
 fn make_digest(tasks: &[Task], now: Timestamp) -> TaskDigest {
     let graph = Graph::new(tasks, now);
-    let claimed = tasks.iter().filter(|task| graph.standing(task) == TaskReadiness::InProgress);
+    let claimed = tasks.iter().filter(|task| graph.readiness(task) == TaskReadiness::InProgress);
     TaskDigest {
         from: now,
         until: claimed.filter_map(|task| task.lease_expires_at).min(),

@@ -174,7 +174,7 @@ impl Squeezer {
             return 1;
         }
         self.place = JsonPosition::Text;
-        match (Half::of(digits), self.high.take()) {
+        match (Half::from_digits(digits), self.high.take()) {
             (Half::High, before) => {
                 if before.is_some() {
                     self.keep("\u{fffd}".as_bytes());
@@ -271,7 +271,7 @@ enum Half {
 }
 
 impl Half {
-    fn of(digits: [u8; 4]) -> Half {
+    fn from_digits(digits: [u8; 4]) -> Half {
         match (digits[0].to_ascii_lowercase(), digits[1].to_ascii_lowercase()) {
             (b'd', b'8' | b'9' | b'a' | b'b') => Half::High,
             (b'd', b'c'..=b'f') => Half::Low,

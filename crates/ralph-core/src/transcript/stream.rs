@@ -109,7 +109,7 @@ pub fn read(line: &[u8]) -> Option<StreamEvent> {
         ("system", "init") => StreamEvent::Began {
             session_id: row.text(&["session_id"]).to_owned(),
             permission_mode: row.text(&["permissionMode"]).to_owned(),
-            plugins: row.at(&[]).map(LoadedPlugins::of).unwrap_or_default(),
+            plugins: row.at(&[]).map(LoadedPlugins::from_init).unwrap_or_default(),
         },
         ("system", "api_retry") => StreamEvent::Retry(retry(&row)),
         ("system", "permission_denied") => StreamEvent::Denied {

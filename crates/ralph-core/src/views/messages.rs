@@ -60,14 +60,14 @@ pub fn paused(state: &LoopState) -> String {
     let (_, position) = what_and_where(state);
     format!(
         "paused at {position}{cause}{colon}{what} {} continues",
-        mode::of(&state.mode).resume_command(state)
+        mode::rules(&state.mode).resume_command(state)
     )
 }
 
 /// The noun for the loop and its position in its own count: consensus planning counts
 /// rejections.
 pub fn what_and_where(state: &LoopState) -> (&'static str, String) {
-    let mode = mode::of(&state.mode);
+    let mode = mode::rules(&state.mode);
     (mode.noun(), mode.position(state))
 }
 
@@ -94,7 +94,7 @@ pub fn ended(state: &LoopState) -> String {
         }
         (EndingKind::Cancelled, _) => line(&format!("{how} after {facts}.")),
         (EndingKind::MaxIterations, achieved) => {
-            let (noun, limit) = (mode::of(&state.mode).noun(), limit(state));
+            let (noun, limit) = (mode::rules(&state.mode).noun(), limit(state));
             let noun = if noun == "loop" { String::new() } else { format!("{noun} ") };
             let achieved = if achieved.is_empty() { achieved } else { format!(" {achieved}.") };
             line(&format!("{noun}stopped after {facts}: {limit}.{achieved}"))
@@ -115,7 +115,11 @@ pub fn ended(state: &LoopState) -> String {
 /// something else.
 pub fn turns(state: &LoopState) -> String {
     match state.rounds as usize {
-        _ if !mode::of(&state.mode).counts_turns() || shared::of(state).is_some() => String::new(),
+        _ if !mode::rules(&state.mode).counts_turns()
+            || shared::read_membership(state).is_some() =>
+        {
+            String::new()
+        }
         0 if state.round.is_some() || state.session_id.is_empty() => String::new(),
         0 => plural::counted(state.iteration as usize + 1, "turn", "turns"),
         rounds => plural::counted(rounds, "round", "rounds"),
@@ -142,7 +146,7 @@ pub fn paused_run(state: &LoopState) -> String {
 /// The limit that `max_iterations` is: the loop continues exactly that many times.
 fn limit(state: &LoopState) -> String {
     let most = state.max_iterations as usize;
-    match mode::of(&state.mode).counts_turns() && state.rounds == 0 {
+    match mode::rules(&state.mode).counts_turns() && state.rounds == 0 {
         true => format!("continued {}, the limit", plural::counted(most, "time", "times")),
         false => format!("the limit is {most}"),
     }
@@ -174,7 +178,7 @@ fn how_it_ended(state: &LoopState, ending: &Ending) -> String {
         EndingKind::Discarded => "plan discarded".to_owned(),
         kind => with_detail(kind.as_str()),
     };
-    match mode::of(&state.mode).noun() {
+    match mode::rules(&state.mode).noun() {
         "loop" => how,
         _ if matches!(ending.kind, EndingKind::Approved | EndingKind::Discarded) => how,
         noun => format!("{noun} {how}"),
@@ -217,7 +221,7 @@ pub fn shown(state: &LoopState) -> String {
     let reviewed = all.iter().filter(|one| one.review.is_some()).count();
     let commands: Vec<&Criterion> = all.iter().filter(|one| one.review.is_none()).collect();
     let told = commands.iter().take(MOST);
-    let told = told.map(|one| observed::sentence(one, receipt::standing(one, None)));
+    let told = told.map(|one| observed::sentence(one, receipt::criterion_status(one, None)));
     let mut parts: Vec<String> = told.collect();
     if commands.len() > MOST {
         parts.push(plural::counted(commands.len() - MOST, "more passes", "more pass"));
@@ -234,8 +238,8 @@ pub fn holding(state: &LoopState) -> String {
     let open: Vec<String> = all.iter().filter(|one| !one.verified).map(unproven).collect();
     let is_over = state.ending.as_ref().is_some_and(|end| end.kind == EndingKind::Complete);
     let mut commands = all.iter().filter(|one| one.review.is_none());
-    let is_proven =
-        is_over && commands.all(|one| receipt::standing(one, None) == ReceiptStatus::Proven);
+    let is_proven = is_over
+        && commands.all(|one| receipt::criterion_status(one, None) == ReceiptStatus::Proven);
     let (proven, reviewed) = receipt::count_met(all);
     match (all.len(), open.len()) {
         (0, _) => String::new(),
@@ -260,7 +264,7 @@ pub fn holding(state: &LoopState) -> String {
 
 fn unproven(criterion: &Criterion) -> String {
     let id = &criterion.id;
-    match receipt::standing(criterion, None) {
+    match receipt::criterion_status(criterion, None) {
         // It held in its last run and has not been checked since.
         ReceiptStatus::Passes if receipt::is_of_proof(criterion) => {
             format!("{id} passed when it was last run")
@@ -313,7 +317,7 @@ fn reviews(state: &LoopState) -> String {
 pub fn next_command(state: &LoopState) -> String {
     let id = &state.loop_id;
     let Some(ending) = &state.ending else { return String::new() };
-    if let Some(command) = mode::of(&state.mode).after_end(state, &ending.kind) {
+    if let Some(command) = mode::rules(&state.mode).after_end(state, &ending.kind) {
         return command;
     }
     match ending.kind {

@@ -195,7 +195,7 @@ pub enum WorkWithoutLoop<'a> {
 impl Notice {
     /// The notice of an event of a loop. `driver` is the command that continues a loop without a
     /// session, such as `ralph build`. `clean` removes secrets and control characters.
-    pub fn of(
+    pub fn for_event(
         state: &LoopState,
         event: &NoticeEvent,
         driver: Option<&str>,
@@ -309,7 +309,7 @@ fn words(state: &LoopState, event: &NoticeEvent, driver: Option<&str>) -> (Strin
             let pause = state.pause.clone().unwrap_or_default();
             let command = match driver {
                 Some(command) => format!("`{command}`"),
-                None => mode::of(&state.mode).resume_command(state).to_owned(),
+                None => mode::rules(&state.mode).resume_command(state).to_owned(),
             };
             // The detail names a command of its own, such as `ralph ralplan approve`.
             let next = match pause.detail.contains('`') && state.awaits_decision() {
@@ -438,35 +438,38 @@ mod tests {
         assert_eq!(review.key(&running()).unwrap(), "reviewed-2");
     }
 
-    fn told(state: &LoopState, event: &NoticeEvent, driver: Option<&str>) -> Notice {
-        Notice::of(state, event, driver, NOW, str::to_owned)
+    fn notice_for(state: &LoopState, event: &NoticeEvent, driver: Option<&str>) -> Notice {
+        Notice::for_event(state, event, driver, NOW, str::to_owned)
     }
 
     #[test]
     fn a_notice_says_what_happened_why_and_what_to_type() {
         let state = paused(PauseCause::RateLimited);
-        let notice = told(&state, &NoticeEvent::Paused, None);
+        let notice = notice_for(&state, &NoticeEvent::Paused, None);
         assert_eq!(notice.text, "loop paused at 3/25 (rate_limited)\nwhy\n/ralph continues");
         assert_eq!(
             (notice.title.as_str(), notice.pause.as_deref()),
             ("Ralph: shop", Some("rate_limited"))
         );
-        let notice = told(&state, &NoticeEvent::Paused, Some("ralph build"));
+        let notice = notice_for(&state, &NoticeEvent::Paused, Some("ralph build"));
         assert_eq!(notice.next, "`ralph build` continues");
-        let blocked = told(&paused(PauseCause::BlockedOnHuman), &NoticeEvent::Paused, None);
+        let blocked = notice_for(&paused(PauseCause::BlockedOnHuman), &NoticeEvent::Paused, None);
         assert_eq!(blocked.next, "When it is done, /ralph continues");
-        let notice = told(&ended(EndingKind::Stalled), &NoticeEvent::Ended, None);
+        let notice = notice_for(&ended(EndingKind::Stalled), &NoticeEvent::Ended, None);
         assert!(notice.what.starts_with("stalled: why, after 4 turns"), "{}", notice.what);
         assert_eq!((notice.why.as_str(), notice.ending.as_deref()), ("", Some("stalled")));
         assert!(notice.next.starts_with("`ralph explain 3 --loop L`"), "{}", notice.next);
         let until = "10:00".to_owned();
-        let notice = told(&running(), &NoticeEvent::Limit { until }, None);
+        let notice = notice_for(&running(), &NoticeEvent::Limit { until }, None);
         assert_eq!(
             notice.text,
             "usage limit reached at 3/25\nthe run waits until 10:00 and then continues by itself"
         );
         let review = NoticeEvent::Reviewed { number: 1, what: "2 findings, 1 major".to_owned() };
-        assert_eq!(told(&running(), &review, None).text, "review 1 is done: 2 findings, 1 major");
+        assert_eq!(
+            notice_for(&running(), &review, None).text,
+            "review 1 is done: 2 findings, 1 major"
+        );
     }
 
     #[test]
@@ -511,7 +514,7 @@ mod tests {
         ];
         let event = judged(&state).unwrap();
         let text = "a review is done: AC-2 failed its review: it says so";
-        assert_eq!(told(&state, &event, None).text, text);
+        assert_eq!(notice_for(&state, &event, None).text, text);
         assert_eq!(event.key(&state).unwrap(), "reviewed-at-2000000000");
         state.parent = Some("above".to_owned());
         assert_eq!(judged(&state), None);
@@ -522,7 +525,7 @@ mod tests {
         let mut state = paused(PauseCause::Crashed);
         state.pause.as_mut().unwrap().detail = "token SECRET".to_owned();
         let clean = |text: &str| text.replace("SECRET", "[redacted]");
-        let notice = Notice::of(&state, &NoticeEvent::Paused, None, NOW, clean);
+        let notice = Notice::for_event(&state, &NoticeEvent::Paused, None, NOW, clean);
         assert!(!json!(notice).to_string().contains("SECRET"));
         assert!(notice.text.contains("token [redacted]"));
     }
@@ -580,7 +583,7 @@ mod tests {
         let at = Timestamp::from_second(7).unwrap();
         let now = Timestamp::from_second(9).unwrap();
         let of = |state: &LoopState, event: &NoticeEvent, driver: Option<&str>| {
-            Notice::of(state, event, driver, now, str::to_owned)
+            Notice::for_event(state, event, driver, now, str::to_owned)
         };
         let notice = |event: &str, what: &str, why: &str, next: &str, at| {
             let lines = [what, why, next].into_iter().filter(|line| !line.is_empty());
@@ -641,7 +644,7 @@ mod tests {
 
     #[test]
     fn a_pause_that_names_its_own_command_has_no_other() {
-        let next = |state: &LoopState| told(state, &NoticeEvent::Paused, None).next;
+        let next = |state: &LoopState| notice_for(state, &NoticeEvent::Paused, None).next;
         let mut state = awaiting();
         state.pause(PauseCause::BlockedOnHuman, crate::state::AWAITS_DECISION, NOW);
         assert_eq!(next(&state), "");

@@ -50,7 +50,7 @@ pub fn ended(kind: &EndingKind) -> String {
 }
 
 /// Where a loop stands: `running`, `paused (rate limited)`, `stalled`.
-pub fn standing(state: &LoopState) -> String {
+pub fn loop_status(state: &LoopState) -> String {
     if let Some(ending) = &state.ending {
         return ended(&ending.kind);
     }
@@ -125,7 +125,7 @@ pub fn statusline(state: &LoopState, now: Timestamp) -> Vec<StatuslinePart> {
         add(format!("needs you: {}", short(&blocked.what)), EndingTone::Look);
     }
     let tasks = graph::digest(&state.task_graph, now);
-    add(of("tasks", tasks.summary.done, tasks.summary.total), EndingTone::Quiet);
+    add(fraction("tasks", tasks.summary.done, tasks.summary.total), EndingTone::Quiet);
     let (text, tone) = criteria(&state.acceptance_criteria);
     add(text, tone);
     if state.ending.is_some() {
@@ -186,7 +186,7 @@ fn mode(state: &LoopState) -> String {
     format!("{} {}", short(state.mode.word().as_str()), short(id)).trim_end().to_owned()
 }
 
-fn of(what: &str, done: usize, total: usize) -> String {
+fn fraction(what: &str, done: usize, total: usize) -> String {
     if total == 0 { String::new() } else { format!("{what} {done}/{total}") }
 }
 
@@ -195,7 +195,7 @@ fn criteria(all: &[Criterion]) -> (String, EndingTone) {
     let held = all.iter().filter(|one| one.verified && one.receipt.is_some());
     let (reviewed, proven): (Vec<_>, Vec<_>) = held.partition(|one| one.review.is_some());
     let all_hold = reviewed.len() + proven.len() == all.len();
-    let text = of("criteria", proven.len(), all.len());
+    let text = fraction("criteria", proven.len(), all.len());
     let text = match reviewed.len() {
         0 => text,
         n => format!("{text}, {n} reviewed"),
@@ -269,17 +269,20 @@ mod phrases_tests {
     #[test]
     fn a_standing_is_said_in_words() {
         let mut state = LoopState { phase: Phase::Implementation, ..LoopState::default() };
-        assert_eq!((standing(&state).as_str(), rated(&state)), ("running", None));
+        assert_eq!((loop_status(&state).as_str(), rated(&state)), ("running", None));
         state.pause(PauseCause::Person, "", Timestamp::UNIX_EPOCH);
-        assert_eq!((standing(&state).as_str(), rated(&state)), ("paused", Some(EndingTone::Look)));
+        assert_eq!(
+            (loop_status(&state).as_str(), rated(&state)),
+            ("paused", Some(EndingTone::Look))
+        );
         state.pause.as_mut().unwrap().cause = PauseCause::RateLimited;
-        assert_eq!(standing(&state), "paused (rate limited)");
+        assert_eq!(loop_status(&state), "paused (rate limited)");
         state.end(EndingKind::MaxIterations, "", Timestamp::UNIX_EPOCH);
-        assert_eq!(standing(&state), "limit reached");
+        assert_eq!(loop_status(&state), "limit reached");
         assert_eq!(rated(&state), Some(EndingTone::Look));
         state.end(EndingKind::Stalled, "", Timestamp::UNIX_EPOCH);
         assert_eq!(
-            (standing(&state).as_str(), rated(&state)),
+            (loop_status(&state).as_str(), rated(&state)),
             ("stalled", Some(EndingTone::Wrong))
         );
     }
@@ -295,20 +298,20 @@ mod phrases_tests {
             (Phase::Paused, "paused"),
             (Phase::Other("deep_sleep".to_owned()), "deep sleep"),
         ] {
-            assert_eq!(standing(&at(phase)), said);
+            assert_eq!(loop_status(&at(phase)), said);
         }
         let plan = |phase: PlanPhase| LoopState {
             mode: RalplanState { phase, ..RalplanState::default() }.into(),
             ..at(Phase::Implementation)
         };
-        assert_eq!(standing(&plan(PlanPhase::CriticReview)), "critic review");
+        assert_eq!(loop_status(&plan(PlanPhase::CriticReview)), "critic review");
         let awaits = plan(PlanPhase::AwaitingUserApproval);
         assert_eq!(
-            (standing(&awaits).as_str(), rated(&awaits)),
+            (loop_status(&awaits).as_str(), rated(&awaits)),
             ("you decide", Some(EndingTone::Look))
         );
         let idle = LoopState { phase: Phase::Planned, ..plan(PlanPhase::CriticReview) };
-        assert_eq!((standing(&idle).as_str(), rated(&idle)), ("planned", None));
+        assert_eq!((loop_status(&idle).as_str(), rated(&idle)), ("planned", None));
     }
 
     #[test]

@@ -111,7 +111,7 @@ struct Who {
 }
 
 impl Who {
-    fn of(call: &HookCall) -> Who {
+    fn from_call(call: &HookCall) -> Who {
         let input = &call.input;
         match input.from_subagent() {
             true => Who { kind: Some(input.agent_type.clone()), id: input.agent_id.clone() },
@@ -120,20 +120,21 @@ impl Who {
     }
 
     fn role(&self) -> Option<Role> {
-        self.kind.as_deref().and_then(Role::of)
+        self.kind.as_deref().and_then(Role::from_agent_type)
     }
 }
 
 /// The agent as which a driver started this session, unless the client names another type.
 fn driven_as(named: &str) -> Option<String> {
     let kind = client::planning_agent()?;
-    (named.is_empty() || Role::of(named) == Role::of(&kind)).then_some(kind)
+    (named.is_empty() || Role::from_agent_type(named) == Role::from_agent_type(&kind))
+        .then_some(kind)
 }
 
 /// The plan at a path, with everything that keeps it from the critic. `None` if there is no such
 /// plan.
-fn look(root: &Path, path: &str) -> Option<PlanSeen> {
-    let mut seen = plan_files::look(root, path)?;
+fn inspect_plan(root: &Path, path: &str) -> Option<PlanSeen> {
+    let mut seen = plan_files::inspect_plan(root, path)?;
     let text = plan_files::plan_text(root, path).unwrap_or_default();
     if let Ok(plan) = plan::parse(&text) {
         (seen.criteria, seen.tasks) = question::lists(&plan);

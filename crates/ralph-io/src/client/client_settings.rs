@@ -111,7 +111,7 @@ impl WorktreeBase {
 }
 
 impl SettingsPaths {
-    fn of(project_root: &Path) -> SettingsPaths {
+    fn for_project(project_root: &Path) -> SettingsPaths {
         SettingsPaths::by(|name| std::env::var_os(name), project_root)
     }
 
@@ -130,8 +130,8 @@ impl SettingsPaths {
 
 impl ClientSettings {
     /// Reads the files that apply to a session in this folder.
-    pub fn of(project_root: &Path) -> ClientSettings {
-        ClientSettings::read(SettingsPaths::of(project_root))
+    pub fn for_project(project_root: &Path) -> ClientSettings {
+        ClientSettings::read(SettingsPaths::for_project(project_root))
     }
 
     /// Those of the client that started this shell.

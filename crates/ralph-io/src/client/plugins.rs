@@ -60,7 +60,7 @@ impl Plugin {
 
     /// What a mod's code answers before a hook does, as this client reads it, in words for the user; `None` if it leaves
     /// the hooks alone.
-    pub fn told(&self, claude: &str) -> Option<String> {
+    pub fn describe_overrides(&self, claude: &str) -> Option<String> {
         let Some(mut events) = self.answers(claude) else {
             return Some(format!("the mod `{}`, which `{claude}` could not read", self.id));
         };
@@ -171,7 +171,7 @@ pub fn overruling(project_root: &Path) -> Option<String> {
     let mods = all(project_root).into_iter().filter(Plugin::is_mod);
     let own = client::process().map(|process| format!("/proc/{}/exe", process.pid));
     let claude = own.filter(|exe| Path::new(exe).exists()).unwrap_or_else(client::program_name);
-    let told: Vec<String> = mods.filter_map(|one| one.told(&claude)).collect();
+    let told: Vec<String> = mods.filter_map(|one| one.describe_overrides(&claude)).collect();
     (!told.is_empty()).then(|| told.join("; "))
 }
 

@@ -73,7 +73,7 @@ pub struct TreeSnapshot(ScratchIndex);
 
 impl TreeSnapshot {
     /// Stores the files of the repository that holds `root`; `None` if there is no repository.
-    pub fn of(root: &Path) -> Result<Option<TreeSnapshot>> {
+    pub fn capture(root: &Path) -> Result<Option<TreeSnapshot>> {
         let Some(top) = tree::repository_root(root) else { return Ok(None) };
         let work = ScratchIndex::gather(&top, Objects::Kept, Filters::Run);
         work.map(|work| Some(TreeSnapshot(work))).context("could not keep a checkpoint")

@@ -32,7 +32,7 @@ pub struct DirtyFiles(pub(super) BTreeMap<Vec<u8>, String>);
 impl DirtyFiles {
     /// The files that differ from `HEAD` in the repository at `top`, without those that git and
     /// Ralph ignore.
-    pub fn look(top: &Path) -> Result<DirtyFiles> {
+    pub fn scan(top: &Path) -> Result<DirtyFiles> {
         let option = git::is_within_bounds().then_some(git::NO_SUBMODULES);
         let paths = git::uncommitted(&mut git::command(top), option);
         let paths = paths.context("could not list the changed files")?.into_iter();
@@ -267,17 +267,17 @@ mod tests {
         let top = at.root();
         at.write("mine", "1");
         at.write("both", "1");
-        let before = DirtyFiles::look(&top).unwrap();
+        let before = DirtyFiles::scan(&top).unwrap();
         let kept = at.path("kept-list");
         before.save(&kept).unwrap();
         assert_eq!(DirtyFiles::load(&kept).unwrap().unwrap(), before);
         std::fs::remove_file(&kept).unwrap();
         at.write("both", "2");
         at.write("sub/new", "3");
-        let changed = DirtyFiles::look(&top).unwrap().without(&before);
+        let changed = DirtyFiles::scan(&top).unwrap().without(&before);
         assert_eq!(changed.names(9), ["both", "sub/new"]);
         commit(&order(&top, &changed, "Write it")).unwrap();
-        let left = DirtyFiles::look(&top).unwrap();
+        let left = DirtyFiles::scan(&top).unwrap();
         assert_eq!(left.names(9), ["mine"]);
     }
 
@@ -290,11 +290,11 @@ mod tests {
         at.git("commit -q -m old");
         at.write("staged", "1");
         at.git("add staged");
-        let before = DirtyFiles::look(&top).unwrap();
+        let before = DirtyFiles::scan(&top).unwrap();
         std::fs::remove_file(at.path("old")).unwrap();
-        let changed = DirtyFiles::look(&top).unwrap().without(&before);
+        let changed = DirtyFiles::scan(&top).unwrap().without(&before);
         commit(&order(&top, &changed, "Remove it")).unwrap();
-        assert_eq!(DirtyFiles::look(&top).unwrap().names(9), ["staged"]);
+        assert_eq!(DirtyFiles::scan(&top).unwrap().names(9), ["staged"]);
         let staged = git::output(git::command(&top).args(["diff", "--cached", "--name-only"]));
         assert_eq!(staged.unwrap(), b"staged\n");
     }
@@ -308,7 +308,7 @@ mod tests {
         at.git("config maintenance.commit-graph.auto -1");
         at.git("config maintenance.autoDetach false");
         at.write("new", "1");
-        let changed = DirtyFiles::look(&top).unwrap();
+        let changed = DirtyFiles::scan(&top).unwrap();
         commit(&order(&top, &changed, "x")).unwrap();
         let trace = at.path(".git/objects/info/commit-graphs");
         assert!(!trace.exists());
@@ -324,11 +324,11 @@ mod tests {
         let hook = at.path(".git/hooks/pre-commit");
         std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
         at.write("new", "1");
-        let changed = DirtyFiles::look(&top).unwrap();
+        let changed = DirtyFiles::scan(&top).unwrap();
         let error = commit(&order(&top, &changed, "x")).unwrap_err().to_string();
         assert!(error.contains("not today"), "{error}");
         assert_eq!(std::fs::read(at.path("new")).unwrap(), b"1");
-        assert_eq!(DirtyFiles::look(&top).unwrap().names(9), ["new"]);
+        assert_eq!(DirtyFiles::scan(&top).unwrap().names(9), ["new"]);
         let staged = || git::output(git::command(&top).args(["diff", "--cached", "--name-only"]));
         assert_eq!(staged().unwrap(), b"", "as before");
         at.write("mine", "1");

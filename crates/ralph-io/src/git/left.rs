@@ -26,7 +26,7 @@ const OPERATIONS: [&str; 7] = [
 ];
 
 /// All of that in a work tree, by its path from there, as it is now.
-pub fn look(root: &Path) -> DirtyFiles {
+pub fn scan_worktree(root: &Path) -> DirtyFiles {
     let own = repository::around(root);
     let mut found = BTreeMap::new();
     if let Some(own) = &own {

@@ -83,7 +83,7 @@ impl SharedRepository {
         std::fs::create_dir_all(parent)
             .with_context(|| format!("could not make `{}`", parent.display()))?;
         let lock = lock::take(folder, PATIENCE)?;
-        let network = Network::of(clone, remote)?;
+        let network = Network::for_remote(clone, remote)?;
         remove_locks(folder)?;
         if !is_whole(folder) {
             make(folder, clone)?;

@@ -84,7 +84,7 @@ pub fn listing(scope: &TreeScope<'_>) -> Result<Listing> {
 
 /// As [`listing`], with the age that a file must have before it is remembered.
 fn listing_with(scope: &TreeScope<'_>, margin: i64) -> Result<Listing> {
-    let TreeRoot { root, base, is_repository } = TreeRoot::of(scope.project_root)?;
+    let TreeRoot { root, base, is_repository } = TreeRoot::find(scope.project_root)?;
     let mut names = names::gather(&root, &base, is_repository)?;
     if let Some(begun) = scope.begun {
         names.extend(begun.names().map(<[u8]>::to_vec));
@@ -110,7 +110,7 @@ fn listing_with(scope: &TreeScope<'_>, margin: i64) -> Result<Listing> {
 }
 
 impl TreeRoot {
-    fn of(project_root: &Path) -> Result<TreeRoot> {
+    fn find(project_root: &Path) -> Result<TreeRoot> {
         let project = project_root
             .canonicalize()
             .with_context(|| format!("could not find `{}`", project_root.display()))?;
@@ -207,7 +207,7 @@ pub fn note_begun(path: &Path, project_root: &Path) -> Result<()> {
     if path.exists() {
         return Ok(());
     }
-    let place = TreeRoot::of(project_root)?;
+    let place = TreeRoot::find(project_root)?;
     let names = names::gather(&place.root, &place.base, place.is_repository)?;
     let rules = rules_of(&place, names.iter().map(Vec::as_slice));
     let mut bytes = [MARK_OF_NOTE, rules.as_bytes()].concat();
@@ -240,7 +240,7 @@ impl TreeAtStart {
 
     /// True if the ignore rules differ from those at the start.
     pub fn rules_changed(&self, project_root: &Path, now: &Listing) -> Result<bool> {
-        let place = TreeRoot::of(project_root)?;
+        let place = TreeRoot::find(project_root)?;
         Ok(rules_of(&place, now.records.iter().map(|one| one.path.as_slice())) != self.rules)
     }
 }

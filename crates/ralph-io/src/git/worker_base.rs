@@ -63,9 +63,9 @@ impl fmt::Display for NoBase {
 ///
 /// # Errors
 /// If git cannot be asked. A repository in which no worker can begin is not an error.
-pub fn look(project: &Path) -> Result<Result<Base, NoBase>> {
+pub fn inspect_repository(project: &Path) -> Result<Result<Base, NoBase>> {
     let Some(top) = top(project) else { return Ok(Err(NoBase::NoRepository)) };
-    let base = ClientSettings::of(project).worktree_base();
+    let base = ClientSettings::for_project(project).worktree_base();
     gather(&top, base.is_some_and(|base| base.is_head()))
         .context("could not read the commit that workers start from")
 }
@@ -145,13 +145,13 @@ mod tests {
 
     #[test]
     fn a_folder_without_repository_and_one_without_commit_are_told_apart() {
-        let none = look(&Sandbox::folder().root()).unwrap().unwrap_err();
+        let none = inspect_repository(&Sandbox::folder().root()).unwrap().unwrap_err();
         assert_eq!(none, NoBase::NoRepository);
         let broken = Sandbox::folder();
         broken.write(".git/config", "");
-        assert_eq!(look(&broken.root()).unwrap(), Err(NoBase::NoRepository));
+        assert_eq!(inspect_repository(&broken.root()).unwrap(), Err(NoBase::NoRepository));
         assert!(none.to_string().ends_with("run `git init` and make a first commit"));
-        let empty = look(&Sandbox::empty().root()).unwrap().unwrap_err();
+        let empty = inspect_repository(&Sandbox::empty().root()).unwrap().unwrap_err();
         assert_eq!(empty, NoBase::NoCommit);
         assert!(empty.to_string().ends_with("make a first one"));
     }
@@ -177,7 +177,7 @@ mod tests {
     fn a_folder_of_the_repository_names_all_of_it() {
         let at = Sandbox::new();
         at.write("tracked", "two\n");
-        assert_eq!(look(&at.path("src")).unwrap().unwrap().uncommitted, ["tracked"]);
+        assert_eq!(inspect_repository(&at.path("src")).unwrap().unwrap().uncommitted, ["tracked"]);
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl CommandRun {
 /// # Errors
 /// If the supervisor cannot be started, or is not a supervisor.
 pub fn run(order: &CommandOrder<'_>) -> Result<CommandRun> {
-    run_request(order, &CommandRequest::of(order))
+    run_request(order, &CommandRequest::from_order(order))
 }
 
 /// Runs a command as [`run`] does, by a request that goes beyond its order.
@@ -181,7 +181,7 @@ fn without_answer(
 }
 
 impl CommandRequest {
-    pub(crate) fn of(order: &CommandOrder<'_>) -> CommandRequest {
+    pub(crate) fn from_order(order: &CommandOrder<'_>) -> CommandRequest {
         let bytes = |text: &OsStr| text.as_bytes().to_vec();
         CommandRequest {
             command: order.command.to_owned(),

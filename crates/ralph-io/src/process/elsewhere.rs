@@ -164,7 +164,7 @@ fn run_in_overlay(
     overlay: &OverlayOrder,
 ) -> Result<ElsewhereRun> {
     let folder = PrivateFolder::make(store)?;
-    let mut request = CommandRequest::of(order);
+    let mut request = CommandRequest::from_order(order);
     request.elsewhere = Some(private::bytes(&overlay.write(&folder, files)?));
     let outside = Watches::begin(&files.to_watch());
     let mut run = command::run_request(order, &request)?;

@@ -133,11 +133,13 @@ impl Executable {
     /// True if this is the executable of this name beside the running one.
     pub fn is_beside_us(self, name: &str) -> bool {
         let beside = running().ok().map(|running| running.with_file_name(name));
-        beside.and_then(|path| path.metadata().ok()).is_some_and(|about| self == of(&about))
+        beside
+            .and_then(|path| path.metadata().ok())
+            .is_some_and(|about| self == executable_from_metadata(&about))
     }
 }
 
-fn of(about: &Metadata) -> Executable {
+fn executable_from_metadata(about: &Metadata) -> Executable {
     Executable { device: about.dev(), inode: about.ino() }
 }
 
@@ -149,7 +151,7 @@ pub fn parent() -> Option<Executable> {
         // The executable itself, even if another file has its path by now.
         false => PathBuf::from(format!("/proc/{pid}/exe")),
     };
-    path.metadata().ok().map(|about| of(&about))
+    path.metadata().ok().map(|about| executable_from_metadata(&about))
 }
 
 #[cfg(test)]

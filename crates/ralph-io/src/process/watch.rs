@@ -150,7 +150,7 @@ struct Version {
 impl LookAgain {
     fn begin(places: &[&Path]) -> LookAgain {
         let places: Vec<PathBuf> = places.iter().map(|place| (*place).to_owned()).collect();
-        let last = RefCell::new(look(&places));
+        let last = RefCell::new(snapshot(&places));
         LookAgain { places, last }
     }
 
@@ -162,12 +162,12 @@ impl LookAgain {
     }
 
     fn has_changed(&self) -> bool {
-        let now = look(&self.places);
+        let now = snapshot(&self.places);
         self.last.replace_with(|_| now) != *self.last.borrow()
     }
 }
 
-fn look(places: &[PathBuf]) -> Vec<Option<WatchedFile>> {
+fn snapshot(places: &[PathBuf]) -> Vec<Option<WatchedFile>> {
     places.iter().map(|place| watched(place)).collect()
 }
 

@@ -33,15 +33,15 @@ pub enum EnvironmentStep {
 
 /// Records the environment of this process, which a client started as a hook.
 pub fn record() -> Environment {
-    of(client::process())
+    record_for(client::process())
 }
 
 /// Records the environment of this process, a driver; its clients inherit it.
 pub fn record_for_driver() -> Environment {
-    of(Some(client::this_process()))
+    record_for(Some(client::this_process()))
 }
 
-fn of(client: Option<ClientProcess>) -> Environment {
+fn record_for(client: Option<ClientProcess>) -> Environment {
     let all = all();
     let program = client::program().and_then(Path::to_str).unwrap_or_default().to_owned();
     Environment { program, ..Environment::record(pairs(&all), client) }

@@ -16,7 +16,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
 /// The facts about the project in this folder.
-pub fn of(root: &Path, choice: &ContextSettings) -> Gathered {
+pub fn gather_from_disk(root: &Path, choice: &ContextSettings) -> Gathered {
     let deadline = Instant::now() + BUDGET;
     let (disk, kinds) = (Disk::at(root, deadline), choice.kinds());
     if kinds.iter().any(|kind| kind.wants_status) {
@@ -185,7 +185,7 @@ mod gather_tests {
     use std::path::Path;
     use std::time::Duration;
 
-    fn told(_: &dyn Project) -> Option<Fact> {
+    fn one_fact(_: &dyn Project) -> Option<Fact> {
         Some(Fact::line("told"))
     }
 
@@ -202,7 +202,7 @@ mod gather_tests {
             wants_status: name == "a",
             gather,
         };
-        let kinds = [kind("a", told), kind("b", nothing), kind("c", told)];
+        let kinds = [kind("a", one_fact), kind("b", nothing), kind("c", one_fact)];
         let gathered = |deadline| {
             let gathered = gather(&Disk::at(Path::new("/"), deadline), &kinds, deadline);
             let names =

@@ -17,7 +17,7 @@ pub struct DiskReader {
 
 impl DiskReader {
     /// Reads the project in this folder and follows links: what is read here is not shown.
-    pub fn of(root: &Path) -> DiskReader {
+    pub fn new(root: &Path) -> DiskReader {
         DiskReader { root: root.to_owned(), top: None }
     }
 
@@ -66,7 +66,7 @@ mod tests {
         let large = File::create(folder.path().join("package.json")).unwrap();
         large.set_len(200 << 20).unwrap();
         std::fs::create_dir(folder.path().join("Makefile")).unwrap();
-        let reader = DiskReader::of(folder.path());
+        let reader = DiskReader::new(folder.path());
         assert_eq!(reader.text("Cargo.toml".as_ref()).as_deref(), Some("[package]"));
         for name in ["package.json", "Makefile", "none"] {
             assert_eq!(reader.text(name.as_ref()), None, "{name}");

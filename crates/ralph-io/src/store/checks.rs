@@ -52,7 +52,7 @@ impl CheckStore {
     ///
     /// # Errors
     /// If it cannot be created, or Ralph's home is not ours alone.
-    pub fn of(home: &Home, root: &Path) -> Result<CheckStore> {
+    pub fn open(home: &Home, root: &Path) -> Result<CheckStore> {
         home.prepare()?;
         let folder = folder_of_all(home).join(name_of(root.as_os_str().as_bytes()));
         if !folder.is_dir() {
@@ -167,13 +167,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path().join("home"));
         let [old, recent] =
-            ["/old", "/recent"].map(|root| CheckStore::of(&home, Path::new(root)).unwrap());
+            ["/old", "/recent"].map(|root| CheckStore::open(&home, Path::new(root)).unwrap());
         let before = SystemTime::now() - KEPT_FOR - Duration::from_secs(60);
         let runs = std::fs::File::open(old.folder().join("runs")).unwrap();
         runs.set_modified(before).unwrap();
-        CheckStore::of(&home, Path::new("/recent")).unwrap();
+        CheckStore::open(&home, Path::new("/recent")).unwrap();
         assert!(old.folder().exists(), "nothing new was met");
-        CheckStore::of(&home, Path::new("/new")).unwrap();
+        CheckStore::open(&home, Path::new("/new")).unwrap();
         assert!(!old.folder().exists() && recent.folder().exists());
     }
 
@@ -182,13 +182,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path().join("home"));
         let [one, other] =
-            ["/one", "/other"].map(|root| CheckStore::of(&home, Path::new(root)).unwrap());
+            ["/one", "/other"].map(|root| CheckStore::open(&home, Path::new(root)).unwrap());
         assert_ne!(one.folder(), other.folder());
         assert_eq!(one.folder().parent().unwrap(), home.root().join("checks"));
         for name in OLDER {
             std::fs::create_dir_all(one.folder().join(name).join("full")).unwrap();
         }
-        let again = CheckStore::of(&home, Path::new("/one")).unwrap();
+        let again = CheckStore::open(&home, Path::new("/one")).unwrap();
         assert_eq!(again.folder(), one.folder());
         let entries = std::fs::read_dir(one.folder()).unwrap();
         let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
@@ -204,7 +204,8 @@ mod tests {
     #[test]
     fn documents_are_changed_in_one_step_and_what_is_broken_counts_as_absent() {
         let folder = tempfile::tempdir().unwrap();
-        let kept = CheckStore::of(&Home::at(folder.path().join("home")), Path::new("/p")).unwrap();
+        let kept =
+            CheckStore::open(&Home::at(folder.path().join("home")), Path::new("/p")).unwrap();
         let kept = &kept;
         std::thread::scope(|scope| {
             for _ in 0..8 {

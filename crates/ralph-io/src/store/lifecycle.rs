@@ -172,7 +172,7 @@ pub fn put_away(
         notice::call_if_due(file, state);
     }
     // Before the move, which nothing may undo.
-    if let Some(place) = SecondPlace::of(file.path()) {
+    if let Some(place) = SecondPlace::for_state(file.path()) {
         place.remove();
     }
     let archived = archive::put_away(home, file, &state.loop_id, at)?;
@@ -238,7 +238,7 @@ fn point_projects_at(home: &Home, file: &LoopFile, state: &LoopState) -> Result<
     match state.parent {
         Some(_) => Ok(()),
         // A planned loop stays the one that `/ralph` starts next, even while its tasks are refined.
-        None if !mode::of(&state.mode).has_tasks() && is_planned(home, &state.project_root) => {
+        None if !mode::rules(&state.mode).has_tasks() && is_planned(home, &state.project_root) => {
             Ok(())
         }
         None => point_project_at(home, file, &state.project_root),
@@ -647,7 +647,7 @@ mod tests {
         at.file.update(|state| state.prompt = "again".to_owned()).unwrap().unwrap();
         at.state.end(EndingKind::Cancelled, "", clock::now());
         put_away(&at.home, &at.file, &at.state, ManifestFate::Remove).unwrap();
-        let place = SecondPlace::of(at.file.path()).unwrap();
+        let place = SecondPlace::for_state(at.file.path()).unwrap();
         place.announce(&[], &text).unwrap();
         place.keep(&text);
         assert_eq!(place.copy(), Some(text), "a killed writer left it");

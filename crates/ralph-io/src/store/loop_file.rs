@@ -73,7 +73,7 @@ impl LoopFile {
     pub fn view(&self) -> Result<Option<Loaded>> {
         self.look_up_to(3).unwrap_or_else(|| {
             let _held = lock::take_existing(&self.path, lock::DEADLINE);
-            self.look()
+            self.read_once()
         })
     }
 
@@ -82,18 +82,18 @@ impl LoopFile {
     /// # Errors
     /// As for `read`, and if the file was replaced during each attempt.
     pub fn glimpse(&self) -> Result<Option<Loaded>> {
-        self.look_up_to(2).unwrap_or_else(|| self.look())
+        self.look_up_to(2).unwrap_or_else(|| self.read_once())
     }
 
     fn look_up_to(&self, times: usize) -> Option<Result<Option<Loaded>>> {
         let is_whole =
             |seen: &Result<_>| matches!(seen, Ok(None) | Ok(Some(Loaded { warning: None, .. })));
-        (0..times).map(|_| self.look()).find(is_whole)
+        (0..times).map(|_| self.read_once()).find(is_whole)
     }
 
     /// Reads the state once, without a lock. If the state file is gone or unusable, the last good
     /// copy replaces it: damage must not free the session.
-    fn look(&self) -> Result<Option<Loaded>> {
+    fn read_once(&self) -> Result<Option<Loaded>> {
         let path = self.path.display();
         let (wrong, text) = match trusted_read::read_settled(&self.path) {
             Ok(Some(text)) if self.is_ours(&text) => match self.parse(&text, &self.path)? {
@@ -127,13 +127,13 @@ impl LoopFile {
 
     /// False if something else than Ralph wrote this text.
     fn is_ours(&self, text: &[u8]) -> bool {
-        SecondPlace::of(&self.path).is_none_or(|place| place.accepts(text))
+        SecondPlace::for_state(&self.path).is_none_or(|place| place.accepts(text))
     }
 
     /// The last good copy; the inner error says how it is broken.
     fn copy(&self) -> Result<Option<Result<LoopState, String>>> {
         let good = self.last_good();
-        if let Some(bytes) = SecondPlace::of(&self.path).and_then(|place| place.copy())
+        if let Some(bytes) = SecondPlace::for_state(&self.path).and_then(|place| place.copy())
             && let Ok(Ok(state)) = self.parse(&bytes, &self.path)
         {
             return Ok(Some(Ok(state)));
@@ -149,7 +149,7 @@ impl LoopFile {
     pub fn hold(&self, patience: Duration) -> Result<Option<Lock>> {
         let gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
         let is_there = |path: &Path| path.symlink_metadata().is_ok();
-        let is_kept = SecondPlace::of(&self.path).is_some_and(|place| place.has_copy());
+        let is_kept = SecondPlace::for_state(&self.path).is_some_and(|place| place.has_copy());
         if is_kept && !self.folder().is_dir() && !self.is_archived() {
             // A link that leads nowhere is no folder either.
             if self.folder().is_symlink() {
@@ -191,7 +191,7 @@ impl LoopFile {
         text: &[u8],
         write: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        let Some(place) = SecondPlace::of(&self.path) else { return write() };
+        let Some(place) = SecondPlace::for_state(&self.path) else { return write() };
         place.announce(old, text)?;
         write()?;
         place.keep(text);
@@ -216,7 +216,7 @@ impl LoopFile {
         change: impl FnOnce(&mut LoopState) -> T,
     ) -> Result<Option<T>> {
         let Some(lock) = self.hold(patience)? else { return Ok(None) };
-        let Some(loaded) = self.look()? else { return Ok(None) };
+        let Some(loaded) = self.read_once()? else { return Ok(None) };
         self.apply(loaded, change, &lock).map(Some)
     }
 
@@ -231,7 +231,7 @@ impl LoopFile {
         let now = trusted_read::read(&self.path).ok().flatten();
         let loaded = match now.is_some_and(|now| now == seen.text) {
             true => Some(seen),
-            false => self.look()?,
+            false => self.read_once()?,
         };
         let Some(loaded) = loaded else { return Ok(None) };
         self.apply(loaded, change, &lock).map(Some)

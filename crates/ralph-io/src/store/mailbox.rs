@@ -79,7 +79,7 @@ pub struct Delivery {
 
 impl Mailbox {
     /// The mailbox of a loop: in its own folder, or in that of the project's document.
-    pub fn of(file: &LoopFile, state: &LoopState) -> Mailbox {
+    pub fn for_loop(file: &LoopFile, state: &LoopState) -> Mailbox {
         let own = file.folder().join("signals");
         let is_orchestration = state.orchestrated().is_some();
         let (folder, since) = match state.document() {
@@ -408,7 +408,7 @@ mod tests {
     fn mailbox() -> TestMailbox {
         let folder = tempfile::tempdir().unwrap();
         let file = LoopFile::at(folder.path().join("state.json"));
-        let mailbox = Mailbox::of(&file, &LoopState::default());
+        let mailbox = Mailbox::for_loop(&file, &LoopState::default());
         TestMailbox { _folder: folder, mailbox }
     }
 
@@ -506,7 +506,7 @@ mod tests {
         ] {
             let folder = tempfile::tempdir().unwrap();
             let file = LoopFile::at(folder.path().join("state.json"));
-            let mailbox = Mailbox::of(&file, &LoopState { mode, ..LoopState::default() });
+            let mailbox = Mailbox::for_loop(&file, &LoopState { mode, ..LoopState::default() });
             std::fs::create_dir_all(mailbox.inputs()).unwrap();
             for (n, text) in texts.iter().enumerate() {
                 std::fs::write(mailbox.inputs().join(n.to_string()), text).unwrap();
@@ -647,7 +647,7 @@ mod tests {
             document: ".ralph-sessions/1".to_owned(),
             ..LoopState::default()
         };
-        let mailbox = Mailbox::of(&LoopFile::at(home.path().join("state.json")), &state);
+        let mailbox = Mailbox::for_loop(&LoopFile::at(home.path().join("state.json")), &state);
         assert!(mailbox.waiting().is_empty(), "it came with the repository");
         let name = mailbox.send(SignalKind::Steer, "use tabs").unwrap();
         assert_eq!(mailbox.waiting(), std::slice::from_ref(&name));

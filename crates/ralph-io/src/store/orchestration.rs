@@ -57,7 +57,7 @@ impl OrchestrationStore {
     ///
     /// # Errors
     /// If there is no such folder.
-    pub fn of(root: &Path, home: &Home) -> Result<OrchestrationStore> {
+    pub fn open(root: &Path, home: &Home) -> Result<OrchestrationStore> {
         let top = root
             .canonicalize()
             .with_context(|| format!("could not find the project `{}`", root.display()))?;
@@ -80,7 +80,7 @@ impl OrchestrationStore {
         for id in self.list() {
             // Skip one that has disappeared since.
             let Some(seen) = self.read(&id)? else { continue };
-            all.push((id, seen.standing()));
+            all.push((id, seen.metadata_status()));
         }
         Ok(which::meant(all))
     }
@@ -162,7 +162,7 @@ impl OrchestrationStore {
         for _ in 0..MOST_TURNS {
             let Some((before, kept)) = self.found(id)? else { return Ok(None) };
             let (after, what) = decide(&before)?;
-            let pending = Pending::of(&before, &after, &kept);
+            let pending = Pending::diff(&before, &after, &kept);
             if !pending.is_as_read(&self.top, id)? {
                 continue;
             }

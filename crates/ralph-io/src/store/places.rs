@@ -47,7 +47,7 @@ fn from_environment(home: &Home) -> ProtectedPaths {
 const LONGEST_SKILL: u64 = 1 << 20;
 
 /// Adds the facts on disk that the guard needs for this call: where its paths lead, and what a skill is.
-pub fn look(places: &mut ProtectedPaths, call: &ToolCall<'_>, shipped: &[(&str, &str)]) {
+pub fn add_disk_facts(places: &mut ProtectedPaths, call: &ToolCall<'_>, shipped: &[(&str, &str)]) {
     for path in guard::paths_to_resolve(call, places) {
         if let Some(led) = resolve(&path).filter(|led| *led != path) {
             places.links.push((path, led));
@@ -238,7 +238,7 @@ mod tests {
             let input = ToolInput { skill: Some(said.to_owned()), ..ToolInput::default() };
             let call =
                 ToolCall { tool: "Skill", input: &input, cwd: &cwd, resolved: None, cut: false };
-            look(&mut places, &call, &shipped);
+            add_disk_facts(&mut places, &call, &shipped);
             let Skill { is_shipped, stays_in_shell } = places.skill.unwrap();
             (is_shipped, stays_in_shell)
         };
@@ -292,7 +292,7 @@ mod tests {
             let call =
                 ToolCall { tool: "Write", input: &input, cwd: &cwd, resolved: None, cut: false };
             let mut places = ProtectedPaths::default();
-            look(&mut places, &call, &[]);
+            add_disk_facts(&mut places, &call, &[]);
             assert_eq!(places.skill, None);
             places.links
         };

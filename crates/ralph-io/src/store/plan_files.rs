@@ -21,7 +21,7 @@ pub fn document(project_root: &Path) -> PathBuf {
 
 /// True if the loop's mode has a document and it no longer exists.
 pub fn is_gone(state: &LoopState) -> bool {
-    let path = mode::of(&state.mode).document(state);
+    let path = mode::rules(&state.mode).document(state);
     let missing =
         |path: PathBuf| path.symlink_metadata().is_err_and(|why| why.kind() == ErrorKind::NotFound);
     path.is_some_and(missing)
@@ -104,7 +104,7 @@ pub fn plan_hash(project_root: &Path, path: &str) -> String {
 
 /// A plan that a planner declared ready, with the quality gates that it fails; `None` if there is
 /// no such plan.
-pub fn look(project_root: &Path, path: &str) -> Option<PlanSeen> {
+pub fn inspect_plan(project_root: &Path, path: &str) -> Option<PlanSeen> {
     let text = plan_text(project_root, path)?;
     let exists = |name: &str| confined::is_there(project_root, name);
     Some(PlanSeen {
@@ -177,7 +177,7 @@ mod tests {
         }
         assert_eq!(plan_hash(&at.path("top"), ".omc/plans/none.md"), "");
         assert_eq!(
-            look(&at.path("top"), ".omc/plans/a.md").unwrap().hash,
+            inspect_plan(&at.path("top"), ".omc/plans/a.md").unwrap().hash,
             ralplan::digest(b"plan")
         );
     }

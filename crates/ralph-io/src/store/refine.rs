@@ -43,7 +43,7 @@ pub struct RefineStore {
 
 impl RefineStore {
     /// The store of the project with this top folder.
-    pub fn of(home: &Home, project_root: &Path) -> RefineStore {
+    pub fn open(home: &Home, project_root: &Path) -> RefineStore {
         let root = user_files::real(project_root).unwrap_or_else(|| project_root.to_owned());
         let folder = home.root().join("refine").join(short(root.as_os_str().as_bytes()));
         RefineStore { root, folder }
@@ -412,7 +412,7 @@ mod tests {
     fn place(at: &Sandbox) -> RefineStore {
         let home = Home::at(at.path("home"));
         at.write("top/plan.md", "one\n");
-        let place = RefineStore::of(&home, &at.path("top"));
+        let place = RefineStore::open(&home, &at.path("top"));
         place.prepare(&home).unwrap();
         place
     }

@@ -38,7 +38,7 @@ pub(crate) fn apart_from(root: &Path) -> Option<PathBuf> {
 impl SecondPlace {
     /// The second place of a loop's state; `None` for a state that is not in Ralph's own folder, which people and
     /// other tools may change.
-    pub(crate) fn of(state: &Path) -> Option<SecondPlace> {
+    pub(crate) fn for_state(state: &Path) -> Option<SecondPlace> {
         let folder = state.parent()?;
         let loops =
             folder.parent().filter(|loops| loops.file_name() == Some(OsStr::new("loops")))?;
@@ -137,12 +137,12 @@ mod tests {
     use super::*;
 
     fn place(folder: &Path) -> SecondPlace {
-        SecondPlace::of(&folder.join("ralph/loops/L/state.json")).unwrap()
+        SecondPlace::for_state(&folder.join("ralph/loops/L/state.json")).unwrap()
     }
 
     #[test]
     fn it_lies_below_another_folder_than_the_state() {
-        let of = |path: &str| SecondPlace::of(Path::new(path)).map(|place| place.folder);
+        let of = |path: &str| SecondPlace::for_state(Path::new(path)).map(|place| place.folder);
         let by_default = of("/h/.local/state/ralph/loops/L/state.json");
         assert_eq!(by_default, Some("/h/.local/share/ralph/kept/L".into()));
         assert_eq!(of("/x/mine/loops/L/state.json"), Some("/x/.ralph-kept/mine/L".into()));

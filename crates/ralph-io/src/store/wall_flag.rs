@@ -24,7 +24,7 @@ pub struct WallFlag {
 impl WallFlag {
     /// # Errors
     /// If the session's id cannot be the name of a file.
-    pub fn of(home: &Home, session_id: &str) -> Result<WallFlag> {
+    pub fn for_session(home: &Home, session_id: &str) -> Result<WallFlag> {
         lifecycle::check_session_id(session_id)?;
         Ok(WallFlag { home: home.clone(), session_id: session_id.to_owned() })
     }
@@ -32,7 +32,7 @@ impl WallFlag {
     /// The flag at this path; `None` if it is no path of a flag.
     pub fn at(path: &Path) -> Option<WallFlag> {
         let home = Home::at(path.parent()?.parent()?);
-        let flag = WallFlag::of(&home, path.file_name()?.to_str()?).ok()?;
+        let flag = WallFlag::for_session(&home, path.file_name()?.to_str()?).ok()?;
         (flag.path() == path).then_some(flag)
     }
 
@@ -100,7 +100,7 @@ pub struct Standing {
 }
 
 fn of_planning(state: &LoopState) -> Option<Standing> {
-    let network = Settings::of(state).wall().network.unwrap_or(false);
+    let network = Settings::from_state(state).wall().network.unwrap_or(false);
     (state.is_live() && state.ralplan().is_some()).then_some(Standing { network })
 }
 
@@ -132,9 +132,9 @@ mod tests {
     #[test]
     fn a_flag_is_known_by_its_path_and_holds_that_of_its_loop() {
         let (_folder, home) = home();
-        let flag = WallFlag::of(&home, "s").unwrap();
+        let flag = WallFlag::for_session(&home, "s").unwrap();
         assert_eq!(flag.path(), home.root().join("walls/s"));
-        assert!(WallFlag::of(&home, "../s").is_err());
+        assert!(WallFlag::for_session(&home, "../s").is_err());
         let file = LoopFile::at(home.loops().join("L/state.json"));
         for (of_loop, text) in [
             (None, ""),
@@ -156,7 +156,7 @@ mod tests {
     fn a_lowered_flag_is_gone_with_what_the_sessions_commands_left() {
         let (_folder, home) = home();
         let name = format!("lowered-{}", std::process::id());
-        let flag = WallFlag::of(&home, &name).unwrap();
+        let flag = WallFlag::for_session(&home, &name).unwrap();
         flag.raise(None).unwrap();
         let private = flag.private_folder().unwrap();
         let temporary = std::env::temp_dir().canonicalize().unwrap();
@@ -174,7 +174,7 @@ mod tests {
         lower_all(&home, &one);
         let raised = [("a", Some(&one)), ("b", Some(&other)), ("c", Some(&one)), ("d", None)];
         let flags = raised.map(|(id, file)| {
-            let flag = WallFlag::of(&home, id).unwrap();
+            let flag = WallFlag::for_session(&home, id).unwrap();
             flag.raise(file).unwrap();
             flag
         });
@@ -199,18 +199,18 @@ mod tests {
         };
         let broken = || {
             let (file, _) = made(planning(""));
-            crate::store::second_place::SecondPlace::of(file.path()).unwrap().remove();
+            crate::store::second_place::SecondPlace::for_state(file.path()).unwrap().remove();
             atomic::write(file.path(), b"{").unwrap();
             file
         };
         let archived = {
             let (file, state) = made(LoopState { created_at: clock::now(), ..ended() });
             archive::put_away(&home, &file, &state.loop_id, clock::now()).unwrap();
-            crate::store::second_place::SecondPlace::of(file.path()).unwrap().remove();
+            crate::store::second_place::SecondPlace::for_state(file.path()).unwrap().remove();
             file
         };
         let plain = LoopState { mode: LoopState::default().mode, ..planning("") };
-        let flag = WallFlag::of(&home, "s").unwrap();
+        let flag = WallFlag::for_session(&home, "s").unwrap();
         for (file, standing) in [
             (made(planning("")).0, CLOSED),
             (made(of(shut)).0, CLOSED),
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn a_flag_that_names_no_loop_stands_for_that_of_its_session() {
         let (_folder, home) = home();
-        let flag = WallFlag::of(&home, "s").unwrap();
+        let flag = WallFlag::for_session(&home, "s").unwrap();
         assert_eq!(flag.stands(), None, "no flag, no loop");
         flag.raise(None).unwrap();
         assert_eq!(flag.stands(), None, "no loop");

@@ -25,7 +25,7 @@ struct Mark {
 }
 
 impl Mark {
-    fn of(kind: WatchedKind, path: PathBuf) -> Mark {
+    fn from_file(kind: WatchedKind, path: PathBuf) -> Mark {
         let (stat, digest) = (stat(kind, &path), digest(kind, &path));
         Mark { kind, stat, digest, path }
     }
@@ -47,14 +47,14 @@ impl Mark {
 
 /// Takes the files as they are now for those that the loop goes on with.
 pub fn renew(file: &LoopFile, project_root: &Path) {
-    let Some(place) = SecondPlace::of(file.path()) else { return };
-    let marks = files(project_root).into_iter().map(|(kind, path)| Mark::of(kind, path));
+    let Some(place) = SecondPlace::for_state(file.path()) else { return };
+    let marks = files(project_root).into_iter().map(|(kind, path)| Mark::from_file(kind, path));
     keep(&place, &marks.collect::<Vec<_>>());
 }
 
 /// What has changed since [`renew`], in words for the user. Nothing for a loop of which nothing was kept.
 pub fn changes(file: &LoopFile) -> Vec<String> {
-    let Some(place) = SecondPlace::of(file.path()) else { return Vec::new() };
+    let Some(place) = SecondPlace::for_state(file.path()) else { return Vec::new() };
     let mut changes: Vec<String> = of_state(file, &place).into_iter().collect();
     let kept = trusted_read::read(&place.marks()).ok().flatten().unwrap_or_default();
     let kept = String::from_utf8_lossy(&kept);
@@ -189,7 +189,7 @@ mod tests {
         }
 
         fn place(&self) -> SecondPlace {
-            SecondPlace::of(self.file.path()).unwrap()
+            SecondPlace::for_state(self.file.path()).unwrap()
         }
 
         /// Writes a file, with another time at each call.
@@ -203,7 +203,7 @@ mod tests {
         }
 
         fn watch(&self, files: &[(WatchedKind, &str)]) {
-            let mark = |(kind, name): &(WatchedKind, &str)| Mark::of(*kind, self.path(name));
+            let mark = |(kind, name): &(WatchedKind, &str)| Mark::from_file(*kind, self.path(name));
             keep(&self.place(), &files.iter().map(mark).collect::<Vec<_>>());
         }
 
@@ -259,8 +259,8 @@ mod tests {
         at.write("one", "# a");
         assert_eq!(changes(&at.file), NONE);
         assert_ne!(marks(), before, "its new time is kept");
-        let now =
-            Mark::of(one.0, at.path("one")).line() + &Mark::of(other.0, at.path("other")).line();
+        let now = Mark::from_file(one.0, at.path("one")).line()
+            + &Mark::from_file(other.0, at.path("other")).line();
         assert_eq!(marks(), now);
         at.write("one", "# a");
         at.write("other", "# b");

@@ -30,7 +30,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    pub(crate) fn of(files: usize, changed: usize) -> Shape {
+    pub(crate) fn new(files: usize, changed: usize) -> Shape {
         Shape { files, changed, edit_size: 400, packages: 0 }
     }
 

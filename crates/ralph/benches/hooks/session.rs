@@ -28,7 +28,7 @@ const TELLS: Expected = Expected::Says(&["additionalContext"]);
 
 pub(crate) fn add(plan: &mut Plan, shop: &Workshop) -> anyhow::Result<()> {
     for (files, bar) in [(200, Bar::AtMost(1.5)), (20_000, Bar::AtMost(1.15))] {
-        let repo = shop.repo(Shape::of(files, 10).with_packages(files))?;
+        let repo = shop.repo(Shape::new(files, 10).with_packages(files))?;
         rows(plan, shop, &repo, files, bar);
     }
     Ok(())

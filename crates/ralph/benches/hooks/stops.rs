@@ -40,7 +40,7 @@ pub(crate) fn add(plan: &mut Plan, shop: &Workshop, full: bool) -> anyhow::Resul
             continue;
         }
         for changed in [0, 10, 1_000] {
-            large(plan, shop, Shape::of(files, changed), pace)?;
+            large(plan, shop, Shape::new(files, changed), pace)?;
         }
     }
     large_diff(plan, shop)?;
@@ -48,7 +48,7 @@ pub(crate) fn add(plan: &mut Plan, shop: &Workshop, full: bool) -> anyhow::Resul
 }
 
 fn small(plan: &mut Plan, shop: &Workshop) -> anyhow::Result<Option<CaseId>> {
-    let clean = shop.repo(Shape::of(200, 0))?;
+    let clean = shop.repo(Shape::new(200, 0))?;
     let stop = stop(plan, shop, Stop::on("stop, 200 files, 0 changed", &clean))?;
     let git = git_case(plan, shop, &clean, &STATUS, Pace::Every);
     plan.row("stop goes on, 200 files, 0 changed", stop, Some(git), BESIDE_GIT);

@@ -45,7 +45,7 @@ impl Workshop {
             stopwatch: programs::compile("stopwatch", Linkage::StaticMusl, &programs)?,
             ralph: built::command_line()?,
             idle: Rc::new(Home::idle(&scratch.join("home-idle"))?),
-            small: Rc::new(Repo::ready(&scratch, Shape::of(200, 10))?),
+            small: Rc::new(Repo::ready(&scratch, Shape::new(200, 10))?),
             are_released: options.executables.is_some(),
             hooks,
             scratch,

@@ -140,7 +140,7 @@ pub(super) fn known(
         Some(Then::TooSlow(given)) if left.as_millis() < 2 * given => return None,
         Some(Then::CannotTell) => return changed(),
         // The edit would wait for the deadline in vain.
-        _ if !Durations::of(target).fits(&item.id, left) => return None,
+        _ if !Durations::for_target(target).fits(&item.id, left) => return None,
         _ => {}
     }
     let Some(files) = start.files() else { return changed() };
@@ -168,7 +168,7 @@ fn run(
         return Some(Then::Found(Vec::new()));
     }
     let left = engine.left_for(target, item)?;
-    Some(match tool::look(engine, target, item, Some(start), left).0 {
+    Some(match tool::run_check(engine, target, item, Some(start), left).0 {
         ToolFindings::Found(found) => Then::Found(found.iter().map(Finding::key).collect()),
         ToolFindings::Unfinished(_) => Then::TooSlow(left.as_millis()),
         ToolFindings::NotRun(_) => Then::CannotTell,

@@ -70,7 +70,7 @@ pub(crate) fn after_edit(
 /// True if a check of the file will probably take longer than the edit waits.
 fn has_slow(order: &CheckOrder<'_>, target: &CheckTarget) -> bool {
     let Pace::WhileWaiting { wait, .. } = order.pace else { return false };
-    let times = Durations::of(target);
+    let times = Durations::for_target(target);
     let checks = target.items.iter().filter(|item| item.check.kind != CheckKind::Fix);
     checks.into_iter().any(|item| !times.is_quick(item, wait) && !times.is_too_slow(&item.id))
 }
@@ -213,10 +213,10 @@ pub(crate) fn tell(home: &Home, folder: &Path, agent: &str) -> Vec<String> {
     }
     // What cannot be taken stays for the next hook.
     let taken = checks::take_found(folder, agent).unwrap_or_default();
-    taken.into_iter().filter_map(|found| told(home, folder, found)).collect()
+    taken.into_iter().filter_map(|found| findings_text(home, folder, found)).collect()
 }
 
-fn told(home: &Home, folder: &Path, found: LateFindings) -> Option<String> {
+fn findings_text(home: &Home, folder: &Path, found: LateFindings) -> Option<String> {
     if !found.are_true() {
         // Best effort: the criteria look at everything.
         let _ = checks::add_unseen(folder, found.edited);
@@ -225,11 +225,12 @@ fn told(home: &Home, folder: &Path, found: LateFindings) -> Option<String> {
     let now_ms = clock::now().as_millisecond();
     let mut report = found.report;
     for check in found.checks {
-        let Ok(kept) = CheckStore::of(home, &check.root) else {
+        let Ok(kept) = CheckStore::open(home, &check.root) else {
             report.new.extend(check.new);
             continue;
         };
-        let (new, before) = ToldFindings::of(&kept, folder).sort(&check.id, check.new, now_ms);
+        let (new, before) =
+            ToldFindings::for_loop(&kept, folder).sort(&check.id, check.new, now_ms);
         report.new.extend(new);
         report.told_before += before;
     }

@@ -122,7 +122,7 @@ impl<'a> Engine<'a> {
     /// True for a check that was too slow for edits, until it has run with enough time.
     pub(super) fn is_for_later(&self, target: &CheckTarget, id: &str) -> bool {
         !matches!(self.order.pace, Pace::Late(_) | Pace::ByHand)
-            && Durations::of(target).is_too_slow(id)
+            && Durations::for_target(target).is_too_slow(id)
     }
 
     /// True while an edit waits, for whose slow checks a runner is at hand.
@@ -132,7 +132,7 @@ impl<'a> Engine<'a> {
 
     /// True for a check that takes longer than the edit waits.
     pub(super) fn is_for_beside(&self, target: &CheckTarget, item: &CheckItem) -> bool {
-        let quick = |left| Durations::of(target).is_quick(item, left);
+        let quick = |left| Durations::for_target(target).is_quick(item, left);
         self.is_waiting() && !self.left(None).is_some_and(quick)
     }
 
@@ -153,7 +153,9 @@ impl<'a> Engine<'a> {
             return (new, 0);
         }
         match self.order.of_loop {
-            Some(of_loop) => ToldFindings::of(&target.kept, of_loop).sort(id, new, self.settled_ms),
+            Some(of_loop) => {
+                ToldFindings::for_loop(&target.kept, of_loop).sort(id, new, self.settled_ms)
+            }
             None => (new, 0),
         }
     }
@@ -207,7 +209,7 @@ impl<'a> Engine<'a> {
         let lacks = target.lacking.iter().map(|one| (one.name.clone(), one.why.clone()));
         match self.order.of_loop {
             Some(of_loop) => {
-                let told = ToldFindings::of(&target.kept, of_loop);
+                let told = ToldFindings::for_loop(&target.kept, of_loop);
                 lacks.filter(|(name, why)| told.is_first(&format!("{name}: {why}"))).collect()
             }
             None => lacks.collect(),
@@ -240,7 +242,7 @@ pub(super) struct Durations<'a> {
 }
 
 impl<'a> Durations<'a> {
-    pub(super) fn of(target: &'a CheckTarget) -> Durations<'a> {
+    pub(super) fn for_target(target: &'a CheckTarget) -> Durations<'a> {
         Durations { kept: &target.kept }
     }
 
@@ -304,7 +306,7 @@ struct Memory {
 }
 
 impl<'a> ToldFindings<'a> {
-    pub(super) fn of(kept: &'a CheckStore, of_loop: &Path) -> ToldFindings<'a> {
+    pub(super) fn for_loop(kept: &'a CheckStore, of_loop: &Path) -> ToldFindings<'a> {
         ToldFindings { kept, name: format!("told in {}", of_loop.display()) }
     }
 

@@ -99,9 +99,9 @@ fn whole(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> ToolFin
 /// Runs the check on the current project, and records how long it took.
 fn here(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> ToolFindings {
     let Some(left) = engine.left_for(target, item) else { return no_time(engine) };
-    let (looked, took) = look(engine, target, item, None, left);
+    let (looked, took) = run_check(engine, target, item, None, left);
     let finished = !matches!(looked, ToolFindings::Unfinished(_));
-    Durations::of(target).note(item, took, finished, engine);
+    Durations::for_target(target).note(item, took, finished, engine);
     looked
 }
 
@@ -115,7 +115,7 @@ fn no_time(engine: &Engine<'_>) -> ToolFindings {
 }
 
 /// Runs a check within this time, on the present files or on those of the start.
-pub(super) fn look(
+pub(super) fn run_check(
     engine: &Engine<'_>,
     target: &CheckTarget,
     item: &CheckItem,

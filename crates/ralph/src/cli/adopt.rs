@@ -73,7 +73,7 @@ fn find(here: &Here, args: &Args) -> Result<FoundLoop> {
     // Prefers the only loop whose client is gone; otherwise `one` picks a live loop or
     // explains why it cannot.
     let mut live = select_loop::of_project(here, LoopState::is_live);
-    let gone = |found: &FoundLoop| standing(&found.state) == ClientLiveness::Gone;
+    let gone = |found: &FoundLoop| client_liveness(&found.state) == ClientLiveness::Gone;
     if live.iter().filter(|found| gone(found)).count() == 1 {
         live.retain(gone);
         return Ok(live.remove(0));
@@ -88,7 +88,7 @@ enum ClientLiveness {
     Unknown,
 }
 
-fn standing(state: &LoopState) -> ClientLiveness {
+fn client_liveness(state: &LoopState) -> ClientLiveness {
     match &state.client {
         Some(process) if client::is_alive(process) => ClientLiveness::Runs,
         Some(_) => ClientLiveness::Gone,
@@ -97,7 +97,7 @@ fn standing(state: &LoopState) -> ClientLiveness {
 }
 
 fn client_is_gone(state: &LoopState, force: bool) -> Result<()> {
-    let why = match standing(state) {
+    let why = match client_liveness(state) {
         ClientLiveness::Gone => return Ok(()),
         _ if force => return Ok(()),
         ClientLiveness::Runs => "its client is still running: close it first",

@@ -207,7 +207,7 @@ fn explain(order: &CheckOrder<'_>, as_json: bool) -> Result<Exit> {
         let root = target.root.display().to_string();
         let mut text = format!("{} in {}", visible(&target.name()), visible(&root));
         for item in &target.items {
-            text.push_str(&told(&item.check));
+            text.push_str(&check_text(&item.check));
             if let Some(took) = target.took_last(item) {
                 text.push_str(&format!("\n      took {:.1} s last", took.as_secs_f64()));
             }
@@ -224,7 +224,7 @@ fn explain(order: &CheckOrder<'_>, as_json: bool) -> Result<Exit> {
     screen::print(&blocks.join("\n\n"))
 }
 
-fn told(check: &Check) -> String {
+fn check_text(check: &Check) -> String {
     let folder = check.folder.display().to_string();
     format!(
         "\n  {} ({}): {}\n      {}\n      in {}",

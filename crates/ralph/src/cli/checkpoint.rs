@@ -69,12 +69,12 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 impl LoopCheckpoints {
     fn gather(here: &Here, which: &LoopArgs) -> Result<LoopCheckpoints> {
         match select_loop::recent(here, which) {
-            Ok(found) => LoopCheckpoints::of(here, found),
+            Ok(found) => LoopCheckpoints::for_loop(here, found),
             Err(error) => LoopCheckpoints::without_state(here, which, error),
         }
     }
 
-    fn of(here: &Here, found: FoundLoop) -> Result<LoopCheckpoints> {
+    fn for_loop(here: &Here, found: FoundLoop) -> Result<LoopCheckpoints> {
         let own = Path::new(&found.state.project_root);
         // If the loop's work tree is gone, the repository's other work trees still have its refs.
         let root = if own.is_dir() { own.to_owned() } else { here.root.clone() };

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let (settings, problems) = settings::read(&here.home, &here.root);
     problems.iter().for_each(|problem| screen::tell(problem));
     let choice = settings.facts();
-    let gathered = facts::of(&here.root, &choice);
+    let gathered = facts::gather_from_disk(&here.root, &choice);
     if args.json {
         return screen::print_json(&document(&gathered, choice.is_enabled()));
     }

@@ -25,7 +25,7 @@ pub(crate) fn accept(which: &LoopArgs) -> Result<Exit> {
         .state
         .acceptance_criteria
         .iter()
-        .any(|one| receipt::standing(one, None) == ReceiptStatus::TestsChanged);
+        .any(|one| receipt::criterion_status(one, None) == ReceiptStatus::TestsChanged);
     let taken = found.file.update(|state| {
         let taken = pinned::accept(state, here.now);
         (taken, state.clone())

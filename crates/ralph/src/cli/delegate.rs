@@ -102,7 +102,7 @@ fn prove(args: &CriteriaArgs, by: CriterionRunner) -> Result<Proof> {
         surroundings,
         observes: args.observe,
         clean: true,
-        within: (by == CriterionRunner::Hook).then(|| Settings::of(&state).to_settle()),
+        within: (by == CriterionRunner::Hook).then(|| Settings::from_state(&state).to_settle()),
     };
     Ok(verify::run(&order, &Silent)?.proof)
 }
@@ -163,7 +163,7 @@ fn failed(file: &LoopFile, id: &str) -> Result<Option<String>> {
             command,
             folder: Path::new(&state.project_root),
             output: &output,
-            deadline: Settings::of(&state).per_command(),
+            deadline: Settings::from_state(&state).per_command(),
             bounds: state.bounds.as_ref(),
         })?;
         let how = match &run.ended {
@@ -284,7 +284,7 @@ fn choice(
 ) -> Result<Option<CheckSettings>> {
     if let Some(file) = file {
         let state = file.read()?.context("the loop is gone")?.state;
-        return Ok(Some(Settings::of(&state).checks()));
+        return Ok(Some(Settings::from_state(&state).checks()));
     }
     let Some(first) = files.first().and_then(|file| file.canonicalize().ok()) else {
         return Ok(None);
@@ -296,7 +296,7 @@ fn choice(
 /// The hook's timeout where it is registered in settings files; the shortest if there are several.
 fn registered_timeout() -> Option<Duration> {
     let project = client::project_dir().or_else(|| std::env::current_dir().ok())?;
-    let settings = ClientSettings::of(&project);
+    let settings = ClientSettings::for_project(&project);
     let hooks = settings.readable().flat_map(|(_, value)| hooks_in(value, Origin::Settings));
     let ours = hooks.filter(|hook| hook.event == "PostToolUse");
     ours.filter_map(|hook| hook.timeout_ms).min().map(Duration::from_millis)
@@ -349,8 +349,8 @@ fn notify(args: &NotifyArgs) -> Result<Exit> {
         .and_then(|text| serde_json::from_str(&text).ok())
         .unwrap_or_default();
     let clean = |text: &str| notify::clean(text, &secrets);
-    let notice = Notice::of(&state, &event, args.driver.as_deref(), now, clean);
-    let sent = notify::send(&Settings::of(&state).notify(), &notice);
+    let notice = Notice::for_event(&state, &event, args.driver.as_deref(), now, clean);
+    let sent = notify::send(&Settings::from_state(&state).notify(), &notice);
     let seen: Map<String, Value> =
         sent.iter().map(|one| (one.way.to_owned(), one.describe().into())).collect();
     let mut entry = notice::entry(&state, notice.what, Value::Object(seen));

@@ -276,7 +276,7 @@ fn criteria(record: &StopRecord) -> String {
 fn standings(record: &StopRecord) -> Vec<(&ralph_core::state::Criterion, ReceiptStatus)> {
     let Some(proof) = &record.seen.proof else { return Vec::new() };
     let all = record.before.acceptance_criteria.iter();
-    all.map(|criterion| (criterion, proof.standing(criterion))).collect()
+    all.map(|criterion| (criterion, proof.criterion_status(criterion))).collect()
 }
 
 /// The progress that the stop measured; empty if the decision did not depend on it.
@@ -353,7 +353,7 @@ fn denial(entry: &JournalEntry, record: &DenialRecord) -> ExplainedDecision {
             ("command", shown(record.command.as_deref(), record.shortened)),
             ("file", file(record)),
             ("caller", caller(record)),
-            ("loop", standing(record.standing).to_owned()),
+            ("loop", activity_text(record.standing).to_owned()),
             ("told", told.to_owned()),
         ],
     }
@@ -383,7 +383,7 @@ fn caller(record: &DenialRecord) -> String {
     }
 }
 
-fn standing(standing: LoopActivity) -> &'static str {
+fn activity_text(standing: LoopActivity) -> &'static str {
     match standing {
         LoopActivity::Running => "was running",
         LoopActivity::AwaitingBaseline => "was waiting for its baseline",

@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     /// What a mistyped command line prints.
-    fn told(words: &[&str]) -> String {
+    fn error_line(words: &[&str]) -> String {
         let command = crate::cli::command();
         let words = std::iter::once(&"ralph").chain(words);
         let error = command.clone().try_get_matches_from(words.clone()).expect_err("a mistake");
@@ -248,7 +248,7 @@ mod tests {
                 "`--format` cannot be `x`; type one of text, dot, mermaid, waves",
             ),
         ] {
-            assert_eq!(told(words), expected, "{words:?}");
+            assert_eq!(error_line(words), expected, "{words:?}");
         }
     }
 }

@@ -373,7 +373,7 @@ fn give_alone(name: &str) -> anyhow::Error {
 fn keeps_all_inside() -> bool {
     let of_user = || {
         let here = crate::command::context_dir::Here::gather().ok()?;
-        ClientSettings::of(&here.root).sandbox_lets_ralph_out()
+        ClientSettings::for_project(&here.root).sandbox_lets_ralph_out()
     };
     !client::is_sandboxed_round() && of_user() == Some(false)
 }

@@ -134,7 +134,12 @@ pub(super) fn next(here: &Here, which: &LoopArgs, json: bool) -> Result<Exit> {
         let document = json!({"schema_version": 1, "next": next, "hindrance": hindrance, "not_in_base": lacking});
         screen::print_json(&document)?;
     } else {
-        screen::print(&visible_lines(&told(&state, &next, hindrance.as_deref(), &lacking)))?;
+        screen::print(&visible_lines(&next_step_text(
+            &state,
+            &next,
+            hindrance.as_deref(),
+            &lacking,
+        )))?;
     }
     let goes_on = hindrance.is_none()
         && !matches!(next, NextParallelStep::Stuck { .. } | NextParallelStep::NoTasks);
@@ -143,7 +148,7 @@ pub(super) fn next(here: &Here, which: &LoopArgs, json: bool) -> Result<Exit> {
 
 /// Why no worker can be started, and which uncommitted files the workers will not see.
 fn base(here: &Here) -> Result<(Option<String>, Vec<String>)> {
-    Ok(match worker_base::look(&here.root)? {
+    Ok(match worker_base::inspect_repository(&here.root)? {
         Ok(base) => (hindrance(&base), base.uncommitted),
         Err(why) => (Some(why.to_string()), Vec::new()),
     })
@@ -164,7 +169,7 @@ fn hindrance(base: &Base) -> Option<String> {
     ))
 }
 
-fn told(
+fn next_step_text(
     state: &LoopState,
     next: &NextParallelStep,
     hindrance: Option<&str>,
@@ -245,7 +250,7 @@ pub(super) fn work_through(here: &Here, how: &RunOptions, workers: Option<u32>) 
     let found = select_loop::one(here, &how.which, LoopFilter::WithTasks)?;
     build::nobody_works(&found.state)?;
     how.client.keep(here, &found.state);
-    let base = worker_base::look(&here.root)?;
+    let base = worker_base::inspect_repository(&here.root)?;
     let base = base.map_err(|why| refused(Exit::No, format!("{why}; {ONE_AFTER_ANOTHER}")))?;
     let logs = options::logs(here, "parallel");
     if how.client.dry_run {

@@ -90,7 +90,7 @@ pub(super) fn resume(here: &Here, found: &FoundLoop) -> Result<String> {
         let was_running = state.is_running();
         match was_running {
             true => state.resume(here.now),
-            false => mode::of(&state.mode).resume(state, here.now),
+            false => mode::rules(&state.mode).resume(state, here.now),
         }
         if !was_running {
             // Nothing is outstanding until the session has a turn that belongs to the loop.
@@ -125,7 +125,7 @@ pub(super) fn resume(here: &Here, found: &FoundLoop) -> Result<String> {
 fn lift_pause(here: &Here, state: &LoopState) -> Result<bool> {
     let Ok(id) = OrchestrationId::parse(in_session::id(state)) else { return Ok(false) };
     // An orchestration whose project is gone has no mailbox.
-    let Ok(sessions) = OrchestrationStore::of(Path::new(&state.project_root), &here.home) else {
+    let Ok(sessions) = OrchestrationStore::open(Path::new(&state.project_root), &here.home) else {
         return Ok(false);
     };
     let lifted = sessions.update(&id, |seen| {

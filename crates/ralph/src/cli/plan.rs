@@ -104,7 +104,7 @@ fn ideate(args: &Args) -> Result<Exit> {
     args.client.check(&here, "ideate", &needs)?;
     user_files::make_folders(&logs, 0o700)?;
     let round = round(&here, args, &logs)?;
-    let found = look(&here, &round, &Interrupts::catch()?)?;
+    let found = request_ideas(&here, &round, &Interrupts::catch()?)?;
     // Reads the tasks only now: they may have changed while the client worked.
     let tasks = artefact::tasks(&artefact::in_no_session(&here))?;
     let all = ideas::behind(&tasks, &found);
@@ -118,7 +118,7 @@ fn ideate(args: &Args) -> Result<Exit> {
 }
 
 /// If the ideas cannot be read, asks once more in the same session.
-fn look(here: &Here, round: &ClientRound, interrupts: &Interrupts) -> Result<Vec<Task>> {
+fn request_ideas(here: &Here, round: &ClientRound, interrupts: &Interrupts) -> Result<Vec<Task>> {
     let alone = round.log.with_file_name("round");
     let came = engine::round(here, round, &alone, interrupts, &|_| {})?;
     let problems = match read(&came)? {
@@ -185,7 +185,7 @@ fn round(here: &Here, args: &Args, logs: &Path) -> Result<ClientRound> {
         (variable::TASKS, tracker.how()),
         (variable::WISH, wish),
     ];
-    let prompt = Template::of(&here.root, Prompt::IdeaWizard)?.fill(&given)?;
+    let prompt = Template::load(&here.root, Prompt::IdeaWizard)?.fill(&given)?;
     if prompt.len() > client::LONGEST_PROMPT {
         return Err(usage("the wish is too long; write it into a file and name that"));
     }

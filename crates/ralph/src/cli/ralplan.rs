@@ -191,7 +191,7 @@ fn begin(here: &Here, args: &RunArgs) -> Result<FoundLoop> {
             anyhow::bail!("could not begin: another process has just done so")
         }
     };
-    let found = FoundLoop::of(here, &state.loop_id)?;
+    let found = FoundLoop::by_id(here, &state.loop_id)?;
     note(here, &found.file, &found.state, "ralplan run", "started", STARTED);
     Ok(found)
 }
@@ -235,7 +235,7 @@ fn take_up(here: &Here, found: &FoundLoop, args: &RunArgs) -> Result<LoopState> 
     }
     let now = clock::now();
     let taken = found.file.update(|state| {
-        mode::of(&state.mode).resume(state, now);
+        mode::rules(&state.mode).resume(state, now);
         args.client.bind(here, state);
         state.clone()
     });
@@ -376,12 +376,12 @@ fn decide(here: &Here, which: &LoopArgs, kind: DecisionKind, text: &str) -> Resu
     let (_, why) = decided.describe();
     match &decided {
         Decided::Refused(why) => Err(refused(Exit::No, format!("nothing was decided: {why}"))),
-        Decided::Adjusted(state) => told(&format!("{why}{}", goes_on(state))),
-        Decided::Approved { .. } | Decided::Discarded { .. } => told(&why),
+        Decided::Adjusted(state) => print_text(&format!("{why}{}", goes_on(state))),
+        Decided::Approved { .. } | Decided::Discarded { .. } => print_text(&why),
     }
 }
 
-fn told(text: &str) -> Result<Exit> {
+fn print_text(text: &str) -> Result<Exit> {
     screen::say(&visible_lines(text))
 }
 

@@ -260,7 +260,7 @@ fn is_held(place: &RefineStore, session: &Refinement) -> bool {
 }
 
 /// Gives the error for a damaged document its own exit code, for scripts.
-fn told(error: anyhow::Error) -> anyhow::Error {
+fn with_exit_code(error: anyhow::Error) -> anyhow::Error {
     if kept::is_damaged(&error) { bad_state(error) } else { error }
 }
 
@@ -346,7 +346,7 @@ fn print_prompt(here: &Here, args: &PromptArgs) -> Result<Exit> {
         (variable::WISH, WISH),
     ];
     let given: Vec<(&str, &str)> = all.into_iter().filter(|(name, _)| wants(name)).collect();
-    screen::print(&visible_lines(&Template::of(&here.root, prompt)?.fill(&given)?))
+    screen::print(&visible_lines(&Template::load(&here.root, prompt)?.fill(&given)?))
 }
 
 /// Beads if the project has a store and `bd` is installed, else Ralph's task graph.

@@ -77,7 +77,7 @@ fn of_a_loop(here: &Here, args: &Args) -> Result<Report> {
         lines: journal.entries.into_iter().map(line).collect(),
         n_unreadable: journal.n_unreadable,
         criteria: criteria
-            .map(|one| (looked.standing(one), looked.changed(one).to_vec()))
+            .map(|one| (looked.criterion_status(one), looked.changed(one).to_vec()))
             .collect(),
         changes,
         n_signals: looked.signals_waiting(),
@@ -122,7 +122,7 @@ fn changes(looked: &LoopView) -> Changes {
 fn line(entry: JournalEntry) -> ReportLine {
     let rows = explain::rows(&entry);
     let rows = rows.into_iter().map(|(label, value)| (label.to_owned(), value)).collect();
-    let record = LineRecord::of(&entry.event, entry.record.as_ref());
+    let record = LineRecord::parse(&entry.event, entry.record.as_ref());
     let JournalEntry { at, event, decision, why, position, seen, took_us, .. } = entry;
     ReportLine { at, event, decision, why, position, seen, record, took_us, rows }
 }

@@ -154,7 +154,7 @@ fn start(args: &Args, here: &Here, task: String) -> Result<Exit> {
     };
     let problems = state.errors.iter().map(|error| &error.message).chain(&told);
     problems.for_each(|line| screen::tell(&screen::visible(line)));
-    ready.work_on(&FoundLoop::of(here, &state.loop_id)?, |_| {})
+    ready.work_on(&FoundLoop::by_id(here, &state.loop_id)?, |_| {})
 }
 
 /// Makes a loop of a plan, shows what it will do, and runs its rounds.
@@ -185,7 +185,7 @@ fn carry_out(args: &Args, here: &Here, plan: &str) -> Result<Exit> {
     let ready = ReadyRun::check(here, "run", &args.how, Some(&state))?;
     let file = lifecycle::create(&here.home, &mut state)?;
     note(here, &file, &state, "run", "planned", &format!("from {plan}"));
-    ready.work_on(&FoundLoop::of(here, &state.loop_id)?, |_| {})
+    ready.work_on(&FoundLoop::by_id(here, &state.loop_id)?, |_| {})
 }
 
 /// Continues this project's loop, or starts the planned one.

@@ -156,7 +156,7 @@ fn begin(place: &OrchestrationContext, task: &str, name: Option<&str>) -> Result
 
 /// Whether this project has an orchestration.
 pub(super) fn is_any(here: &Here) -> bool {
-    OrchestrationStore::of(&here.root, &here.home).is_ok_and(|store| !store.list().is_empty())
+    OrchestrationStore::open(&here.root, &here.home).is_ok_and(|store| !store.list().is_empty())
 }
 
 // One line for each orchestration of the project.
@@ -221,7 +221,8 @@ pub(super) fn mark(here: &Here, id: Option<&str>, args: &MarkArgs) -> Result<Exi
         }
         Ok((after, ()))
     })?;
-    let counts = changed.after.record.progress.as_ref().map(Counts::of).unwrap_or_default();
+    let counts =
+        changed.after.record.progress.as_ref().map(Counts::from_progress).unwrap_or_default();
     screen::say(&format!(
         "{} {}; {} of {} {} done",
         visible(marked.task),
@@ -246,7 +247,7 @@ fn change(
     seen: &Snapshot,
     marked: &MarkedTask<'_>,
 ) -> (RouterWrite, Option<CallKey>) {
-    let picture = Picture::of(seen);
+    let picture = Picture::from_snapshot(seen);
     let (_, iteration) = machine::resolve(&picture);
     let progress = picture.progress.clone().unwrap_or_default();
     let planning = progress.planning(iteration).enumerate();
@@ -297,9 +298,9 @@ pub(super) fn drawing(here: &Here, id: Option<&str>, format: Format) -> Result<E
 }
 
 fn task_files(place: &OrchestrationContext, id: Option<&str>) -> Result<TaskFiles> {
-    let picture = Picture::of(&place.read(&place.find(id)?)?);
+    let picture = Picture::from_snapshot(&place.read(&place.find(id)?)?);
     let progress = picture.progress.clone().unwrap_or_default();
-    Ok(TaskFiles::of(&picture, &progress))
+    Ok(TaskFiles::from_picture(&picture, &progress))
 }
 
 // Messages from the user to an orchestration.
@@ -319,7 +320,7 @@ pub(super) fn send(here: &Here, id: Option<&str>, word: SignalKeyword, text: &st
 
 fn feedback(place: &OrchestrationContext, args: &OrchestrationArg) -> Result<Exit> {
     let id = place.find(args.id.as_deref())?;
-    let (_, iteration) = machine::resolve(&Picture::of(&place.read(&id)?));
+    let (_, iteration) = machine::resolve(&Picture::from_snapshot(&place.read(&id)?));
     let next = iteration + 1;
     let path = place.sessions.feedback(&id, next, place.here.now).map_err(bad_state)?;
     let path = path.ok_or_else(|| missing(&id))?;

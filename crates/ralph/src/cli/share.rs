@@ -93,7 +93,7 @@ fn plan(here: &Here, planned: &FoundLoop, lease_seconds: u64) -> Result<Plan> {
     let mut state = planned.state.clone();
     let id = &state.loop_id;
     let refuse = |why: &str| anyhow!("{why}; nothing was shared");
-    if !mode::of(&state.mode).has_tasks() || state.started_at.is_some() {
+    if !mode::rules(&state.mode).has_tasks() || state.started_at.is_some() {
         return Err(refuse(&format!("loop {id} has begun, or has no tasks of its own")));
     }
     if state.task_graph.is_empty() {
@@ -106,7 +106,7 @@ fn plan(here: &Here, planned: &FoundLoop, lease_seconds: u64) -> Result<Plan> {
         return Err(refuse(&lacking.join("; ")));
     }
     pinned::freeze(&mut state, here.now);
-    let plan = Plan::of(&state, lease_seconds);
+    let plan = Plan::from_state(&state, lease_seconds);
     plan.flaw().map_or(Ok(plan), |flaw| Err(refuse(&flaw)))
 }
 
@@ -126,7 +126,7 @@ fn start(here: &Here) -> Result<ObjectId> {
 }
 
 fn tell_dirty(here: &Here, start: &ObjectId) {
-    let dirty = commit::top(&here.root).and_then(|top| DirtyFiles::look(&top).ok());
+    let dirty = commit::top(&here.root).and_then(|top| DirtyFiles::scan(&top).ok());
     let Some(dirty) = dirty.filter(|dirty| !dirty.is_empty()) else { return };
     let more = if dirty.len() > NAMED { ", …" } else { "" };
     let text = format!(
@@ -163,7 +163,7 @@ fn put_away(here: &Here, planned: &FoundLoop, place: &SharedPlace) -> Result<()>
     let id = &planned.state.loop_id;
     match cancel::end_planned(&here.home, &planned.file, &how).map_err(bad_state)? {
         Some((state, archived)) => note(here, &archived, &state, "share", "ended", &how),
-        None if FoundLoop::of(here, id)?.state.is_live() => screen::tell(&format!(
+        None if FoundLoop::by_id(here, id)?.state.is_live() => screen::tell(&format!(
             "loop {id} was started here meanwhile and works apart from the shared one; `ralph cancel \
              --loop {id}` ends it"
         )),

@@ -109,7 +109,7 @@ pub(super) fn send(here: &Here, found: &FoundLoop, kind: SignalKind, text: &str)
     if let Some(why) = signals::refused(text) {
         return Err(usage(why));
     }
-    let name = Mailbox::of(&found.file, &found.state).send(kind, text).map_err(bad_state)?;
+    let name = Mailbox::for_loop(&found.file, &found.state).send(kind, text).map_err(bad_state)?;
     note(here, &found.file, &found.state, "signal", "sent", &format!("{kind}: {}", text.trim()));
     let workers = to_workers(here, &found.state, kind, text)?;
     let words = screen::visible_lines(&sent(&found.state, workers.len()));
@@ -126,7 +126,7 @@ fn to_workers(
     let mut all = Vec::new();
     for (file, state) in parallel::of_loop(here, &above.loop_id) {
         if state.is_live() {
-            let name = Mailbox::of(&file, &state).send(kind, text).map_err(bad_state)?;
+            let name = Mailbox::for_loop(&file, &state).send(kind, text).map_err(bad_state)?;
             all.push((state, name));
         }
     }
@@ -148,7 +148,7 @@ fn wait(here: &Here, state: &LoopState, name: &str) -> Result<Exit> {
         // The loop may have been archived meanwhile, with its mailbox.
         let file = lifecycle::by_id(&here.home, &state.loop_id);
         let Some(file) = file else { return Err(lost(state)) };
-        let mailbox = Mailbox::of(&file, state);
+        let mailbox = Mailbox::for_loop(&file, state);
         let watched = mailbox.watched();
         let watch = Watch::begin(&[file.folder(), &watched])?;
         match mailbox.whereabouts(name) {

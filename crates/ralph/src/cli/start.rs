@@ -219,8 +219,8 @@ fn repeat(state: &LoopState) -> Result<Exit> {
         bail!("loop {} is {}", state.loop_id, messages::paused(state));
     }
     let heading = match state.iteration {
-        0 => mode::of(&state.mode).started_line(state),
-        _ => mode::of(&state.mode).continues_line(state),
+        0 => mode::rules(&state.mode).started_line(state),
+        _ => mode::rules(&state.mode).continues_line(state),
     };
     print_contract(&heading, state)
 }
@@ -230,10 +230,10 @@ fn answer(here: &Here, request: &LoopRequest, begun: StartOutcome) -> Result<Exi
         StartOutcome::Answered => return Ok(Exit::Done),
         StartOutcome::Refused(why) => return Err(refused(Exit::No, why)),
         StartOutcome::Started(state, told) => {
-            ("started", mode::of(&state.mode).started_line(&state), state, told)
+            ("started", mode::rules(&state.mode).started_line(&state), state, told)
         }
         StartOutcome::Continues(state) => {
-            ("continued", mode::of(&state.mode).continues_line(&state), state, Vec::new())
+            ("continued", mode::rules(&state.mode).continues_line(&state), state, Vec::new())
         }
         StartOutcome::Planned(state, told) => {
             let state = with_options(here, request, state)?;
@@ -258,7 +258,7 @@ fn answer(here: &Here, request: &LoopRequest, begun: StartOutcome) -> Result<Exi
         None => screen::say(&screen::visible_lines(&for_the_user(decision, &state)))?,
     };
     if state.baseline_pending && here.session.is_none() {
-        verify::baseline(here, &select_loop::FoundLoop::of(here, &state.loop_id)?)?;
+        verify::baseline(here, &select_loop::FoundLoop::by_id(here, &state.loop_id)?)?;
     }
     Ok(Exit::Done)
 }
@@ -294,7 +294,7 @@ fn with_options(here: &Here, request: &LoopRequest, state: LoopState) -> Result<
 }
 
 fn print_contract(heading: &str, state: &LoopState) -> Result<Exit> {
-    screen::print(&screen::visible_lines(&mode::of(&state.mode).loop_prompt(
+    screen::print(&screen::visible_lines(&mode::rules(&state.mode).loop_prompt(
         heading,
         state,
         &[],

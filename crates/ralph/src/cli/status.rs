@@ -183,7 +183,7 @@ impl LoopView {
         let FoundLoop { file, state, .. } = found;
         let asks = |one: &Criterion| one.receipt.is_some();
         let proof = (state.is_live() && state.acceptance_criteria.iter().any(asks))
-            .then(|| verify::look(&file, &state).ok())
+            .then(|| verify::current_proof(&file, &state).ok())
             .flatten();
         LoopView { file, state, proof }
     }
@@ -193,10 +193,10 @@ impl LoopView {
         LoopView { file: found.file, state: found.state, proof: None }
     }
 
-    pub(in crate::cli) fn standing(&self, criterion: &Criterion) -> ReceiptStatus {
+    pub(in crate::cli) fn criterion_status(&self, criterion: &Criterion) -> ReceiptStatus {
         match &self.proof {
-            Some(proof) => proof.standing(criterion),
-            None => receipt::standing(criterion, None),
+            Some(proof) => proof.criterion_status(criterion),
+            None => receipt::criterion_status(criterion, None),
         }
     }
 
@@ -211,7 +211,7 @@ impl LoopView {
     fn is_proven(&self, criterion: &Criterion) -> bool {
         match self.state.ending {
             Some(_) => criterion.verified,
-            None => receipt::is_of_proof(criterion) && self.standing(criterion).is_met(),
+            None => receipt::is_of_proof(criterion) && self.criterion_status(criterion).is_met(),
         }
     }
 
@@ -235,7 +235,7 @@ impl LoopView {
 
     /// How many signals the model has not received.
     pub(in crate::cli) fn signals_waiting(&self) -> usize {
-        Mailbox::of(&self.file, &self.state).waiting().len()
+        Mailbox::for_loop(&self.file, &self.state).waiting().len()
     }
 
     /// The number of the last checkpoint; none if none was, or could be, made.
@@ -304,7 +304,7 @@ fn row(one: &LoopView, now: Timestamp) -> [String; 6] {
     let below = if state.parent.is_some() { "  " } else { "" };
     [
         format!("{below}{}", state.loop_id),
-        phrases::standing(state),
+        phrases::loop_status(state),
         position,
         time,
         project.to_string_lossy().into_owned(),
@@ -337,7 +337,7 @@ fn colour(one: &LoopView) -> Colour {
 
 fn run_shared(here: &Here, json: bool, place: &SharedPlace) -> Result<Exit> {
     let view = place.read()?;
-    let shared = look(here, place, &view)?;
+    let shared = shared_loop(here, place, &view)?;
     match json {
         true => screen::print_json(&shared.document()),
         false => screen::print(&describe(&shared)),
@@ -345,7 +345,7 @@ fn run_shared(here: &Here, json: bool, place: &SharedPlace) -> Result<Exit> {
 }
 
 /// The loop as of the last fetch.
-pub(in crate::cli) fn look<'a>(
+pub(in crate::cli) fn shared_loop<'a>(
     here: &Here,
     place: &'a SharedPlace,
     view: &'a View,
@@ -505,7 +505,7 @@ fn criterion_document(one: &LoopView, criterion: &Criterion) -> Value {
         "command": criterion.verification_command,
         "review": criterion.review,
         "verified": one.is_proven(criterion),
-        "state": one.standing(criterion).as_str(),
+        "state": one.criterion_status(criterion).as_str(),
         "changed": one.changed(criterion),
         "exit_code": receipt.and_then(|receipt| receipt.exit_code),
         "tests_run": receipt.and_then(|receipt| receipt.tests_run),

@@ -34,7 +34,7 @@ impl Args {
     pub(super) fn runs_another(&self) -> bool {
         let registers = |command: &String| {
             let folder = std::env::current_dir().unwrap_or_default();
-            ClientSettings::of(&folder).has_statusline_with(command)
+            ClientSettings::for_project(&folder).has_statusline_with(command)
         };
         self.with.as_ref().is_some_and(|command| !registers(command))
     }
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 fn ours(given: &str) -> String {
     let Ok(given) = serde_json::from_str::<Given>(given) else { return String::new() };
     let now = clock::now();
-    match look(&given, now) {
+    match find_loop(&given, now) {
         Ok(Some(state)) => {
             let parts = phrases::statusline(&state, now);
             let shown: Vec<String> = parts.iter().map(shown).collect();
@@ -86,7 +86,7 @@ fn ours(given: &str) -> String {
 }
 
 /// The session's loop; else the project's last one, for 24 hours after its end.
-fn look(given: &Given, now: Timestamp) -> Result<Option<LoopState>> {
+fn find_loop(given: &Given, now: Timestamp) -> Result<Option<LoopState>> {
     let home = Home::from_env()?;
     if let Some(file) = lifecycle::of_session(&home, &given.session_id)? {
         let state = file.glimpse()?.map(|loaded| loaded.state);

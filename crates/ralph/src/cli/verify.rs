@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let clean = (!args.once).then_some(args.clean);
     let here = Here::gather()?;
     let found = meant(&here, &args.which)?;
-    if clean == Some(true) && Settings::of(&found.state).evidence().clean.is_none() {
+    if clean == Some(true) && Settings::from_state(&found.state).evidence().clean.is_none() {
         return Err(usage(
             "`--clean` needs the command that prepares the copy: `clean = \"npm ci\"` below `[evidence]` in \
                    your settings or in the project's, see docs/settings.md",
@@ -87,7 +87,7 @@ fn meant(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
                 "loop {} ended {} ago ({}); its criteria run on the files as they are now",
                 visible(&found.state.loop_id),
                 lasted(ago),
-                phrases::standing(&found.state),
+                phrases::loop_status(&found.state),
             ));
             Ok(found)
         }

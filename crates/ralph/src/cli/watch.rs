@@ -166,12 +166,12 @@ impl Watched {
             is_old: true,
             is_told: false,
         };
-        watched.look()?;
+        watched.read_loops()?;
         Ok(watched)
     }
 
     /// Reads everything. The watch begins before that, so that no change is missed.
-    fn look(&mut self) -> Result<()> {
+    fn read_loops(&mut self) -> Result<()> {
         let here = Here::gather()?;
         let mut left = 3;
         let found = loop {
@@ -202,7 +202,7 @@ impl Watched {
         let mut anew = true;
         loop {
             if self.is_old && self.looked.elapsed() >= NOT_BEFORE {
-                self.look()?;
+                self.read_loops()?;
             }
             self.model.now = ralph_io::process::clock::now();
             on_page.draw(&self.model, std::mem::take(&mut anew))?;
@@ -254,22 +254,22 @@ impl Watched {
         let done = carry_out(act);
         let said = done.unwrap_or_else(|error| format!("{error:#}"));
         self.model.notice = said.lines().next().unwrap_or_default().to_owned();
-        self.look()
+        self.read_loops()
     }
 }
 
 fn carry_out(act: Act) -> Result<String> {
     let here = Here::gather()?;
     match act {
-        Act::Pause(loop_id) => pause::pause(&here, &FoundLoop::of(&here, &loop_id)?),
+        Act::Pause(loop_id) => pause::pause(&here, &FoundLoop::by_id(&here, &loop_id)?),
         Act::Resume(loop_id) => {
             who_may::check_key(&here, "resume")?;
-            pause::resume(&here, &FoundLoop::of(&here, &loop_id)?)
+            pause::resume(&here, &FoundLoop::by_id(&here, &loop_id)?)
         }
-        Act::Stop(loop_id) => cancel::end(&here, &FoundLoop::of(&here, &loop_id)?, false),
+        Act::Stop(loop_id) => cancel::end(&here, &FoundLoop::by_id(&here, &loop_id)?, false),
         Act::Steer(loop_id, text) => {
             who_may::check_key(&here, "signal")?;
-            let found = FoundLoop::of(&here, &loop_id)?;
+            let found = FoundLoop::by_id(&here, &loop_id)?;
             if !found.state.is_live() {
                 let message = format!("loop {loop_id} is not live; the model would not read it");
                 return Err(refused(Exit::No, message));
@@ -308,8 +308,8 @@ fn run_shared(here: &Here, place: &SharedPlace, can_draw: bool) -> Result<Exit> 
             }
             Ok(()) => trouble.clear(),
         }
-        let view = follower.look()?;
-        let shared = status::look(here, place, view)?;
+        let view = follower.refresh_view()?;
+        let shared = status::shared_loop(here, place, view)?;
         let (page, lines) = (status::describe(&shared), shared.lines());
         match &before {
             Some((shown, _)) if is_page && *shown == page => {}

@@ -206,7 +206,8 @@ fn runs_outside_of_sandbox(here: &Here) -> bool {
     if client::is_sandboxed_round() {
         return true;
     }
-    here.session.is_some() && ClientSettings::of(&here.root).sandbox_lets_ralph_out().is_some()
+    here.session.is_some()
+        && ClientSettings::for_project(&here.root).sandbox_lets_ralph_out().is_some()
 }
 
 /// Who gives this command, judged by the clients of all live loops.

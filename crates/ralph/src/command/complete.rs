@@ -74,7 +74,7 @@ pub(crate) fn orchestrations() -> Vec<CompletionCandidate> {
 /// The refinements of this project.
 pub(crate) fn refinements() -> Vec<CompletionCandidate> {
     let Ok(here) = Here::gather() else { return Vec::new() };
-    let Ok(document) = RefineStore::of(&here.home, &here.root).document() else {
+    let Ok(document) = RefineStore::open(&here.home, &here.root).document() else {
         return Vec::new();
     };
     document.sessions().map(|(name, _)| candidate(name, "")).collect()

@@ -95,10 +95,10 @@ pub(crate) fn report(error: &anyhow::Error) -> Exit {
     // Ignore a failed write: there is nowhere else to report it. The text is sanitized because a
     // cause may quote a path, or git's words about a branch.
     screen::error(&screen::visible_lines(&format!("{error:#}")));
-    of(error)
+    from_error(error)
 }
 
 /// The exit code of an error. The answer is no, unless the error says otherwise.
-pub(crate) fn of(error: &anyhow::Error) -> Exit {
+pub(crate) fn from_error(error: &anyhow::Error) -> Exit {
     error.downcast_ref::<ExitError>().map_or(Exit::No, |refused| refused.exit)
 }

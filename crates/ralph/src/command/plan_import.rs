@@ -70,7 +70,7 @@ fn of_another_tool(
     let ForeignPlan { mut plan, .. } = read;
     // A plan with nothing but prose still has the project's tests to pass.
     if !plan.criteria.is_empty() && plan.criteria.iter().all(|one| one.review.is_some()) {
-        plan.criteria.splice(0..0, project::criteria(&DiskReader::of(&here.root)));
+        plan.criteria.splice(0..0, project::criteria(&DiskReader::new(&here.root)));
     }
     Ok(ImportedPlan { plan, file, notes })
 }

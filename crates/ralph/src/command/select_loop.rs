@@ -62,7 +62,7 @@ pub(crate) struct FoundLoop {
 
 impl FoundLoop {
     /// The loop with this id.
-    pub(crate) fn of(here: &Here, loop_id: &str) -> Result<FoundLoop> {
+    pub(crate) fn by_id(here: &Here, loop_id: &str) -> Result<FoundLoop> {
         let found = lifecycle::read_by_id(&here.home, loop_id).map_err(bad_state)?;
         let (file, loaded) = found.context("the loop is gone")?;
         Ok(FoundLoop::at(file, loaded))
@@ -115,7 +115,7 @@ impl LoopFilter {
 
 /// True for a live loop with tasks of its own. A refinement works on the project's tasks.
 pub(crate) fn has_tasks(state: &LoopState) -> bool {
-    state.is_live() && mode::of(&state.mode).has_tasks()
+    state.is_live() && mode::rules(&state.mode).has_tasks()
 }
 
 /// The loop for the command.

@@ -179,7 +179,7 @@ fn first_line(text: &str) -> &str {
 fn shown(state: &LoopState) -> String {
     let ending = state.ending.as_ref().map(|ending| ending.kind.to_string()).unwrap_or_default();
     let criteria = state.acceptance_criteria.iter();
-    let sentence = |one| observed::sentence(one, receipt::standing(one, None));
+    let sentence = |one| observed::sentence(one, receipt::criterion_status(one, None));
     let sentences: Vec<String> = criteria.map(sentence).collect();
     format!("{ending}: {}.", sentences.join(". "))
 }

@@ -91,7 +91,7 @@ impl Stage {
     }
 
     /// Runs a `ralph` command as a user would, in a terminal of the project.
-    pub(super) fn look(&self, args: &[&str]) -> Result<StepAnswer> {
+    pub(super) fn run_ralph(&self, args: &[&str]) -> Result<StepAnswer> {
         let ralph = self.executable(COMMAND_LINE);
         let outcome = self.run(Errand { command: &ralph, args, ..Errand::default() })?;
         Ok(match outcome.ended {

@@ -61,7 +61,7 @@ impl<'a> Scripted<'a> {
             }
             StoryAction::Says(text) => self.stop(OURS, text),
             StoryAction::StrangerSays(text) => self.stop(STRANGER, text),
-            StoryAction::Looks(args) => self.stage.look(args),
+            StoryAction::Looks(args) => self.stage.run_ralph(args),
         }
     }
 

@@ -26,7 +26,7 @@ pub(crate) struct Criteria<'a> {
 
 impl<'a> Criteria<'a> {
     /// The criteria that the user agreed to. If one has changed since, none runs.
-    pub(crate) fn of(
+    pub(crate) fn for_loop(
         file: &LoopFile,
         state: &LoopState,
         watcher: &'a dyn Watcher,
@@ -47,7 +47,7 @@ impl<'a> Criteria<'a> {
             all,
             ralph: programs::running()?,
             outputs: receipts::outputs(file.folder())?,
-            each: Settings::of(state).per_command(),
+            each: Settings::from_state(state).per_command(),
             bounds: state.bounds.clone(),
             watcher,
             not_run,
@@ -82,7 +82,7 @@ impl<'a> Criteria<'a> {
             commit.clone_into(&mut receipt.tree_before);
             commit.clone_into(&mut receipt.tree_after);
             receipt::record(criterion, receipt);
-            let standing = receipt::standing(criterion, None);
+            let standing = receipt::criterion_status(criterion, None);
             self.watcher.ended(criterion, standing);
             standings.push((criterion.id.clone(), standing));
         }

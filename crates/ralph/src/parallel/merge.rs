@@ -76,7 +76,7 @@ pub(crate) struct MergeRefused {
 }
 
 impl MergeRefused {
-    fn of(why: impl Into<String>) -> MergeRefused {
+    fn new(why: impl Into<String>) -> MergeRefused {
         MergeRefused { why: why.into(), files: Vec::new() }
     }
 
@@ -115,7 +115,7 @@ pub(crate) fn merge(order: &MergeOrder<'_>) -> Result<Merged> {
         {
             return Ok(merged);
         }
-        Err(why) => return Ok(merged.refused(MergeRefused::of(why))),
+        Err(why) => return Ok(merged.refused(MergeRefused::new(why))),
     };
     (merged.base, merged.branch) = (place.head.clone(), place.branch.clone());
     if let Some(intent) = merge::recover(&place)? {
@@ -181,7 +181,7 @@ impl MergeWork<'_> {
         let due = match rules::due(&self.state, &named) {
             Ok(due) if due.is_empty() => return Ok(merged),
             Ok(due) => due,
-            Err(why) => return Ok(merged.refused(MergeRefused::of(why))),
+            Err(why) => return Ok(merged.refused(MergeRefused::new(why))),
         };
         let mut tried = self.gather(&due)?;
         if tried.iter().any(|(_, has_work)| *has_work) {
@@ -230,7 +230,7 @@ impl MergeWork<'_> {
     /// Merges one worker after another, and undoes a merge that breaks a criterion. Returns why no
     /// criteria were run.
     fn try_all(&self, bench: &mut Bench, tried: &mut [(WorkerMerge, bool)]) -> Result<String> {
-        let mut criteria = Criteria::of(self.order.file, &self.state, self.order.watcher)?;
+        let mut criteria = Criteria::for_loop(self.order.file, &self.state, self.order.watcher)?;
         let mut before = self.run(&mut criteria, bench)?;
         for (one, _) in tried.iter_mut().filter(|(_, has_work)| *has_work) {
             let base = bench.head().to_owned();
@@ -278,7 +278,7 @@ impl MergeWork<'_> {
         }
         // Criteria take time, and the user may have ended the loop meanwhile.
         if self.state.phase != Phase::Ended && read(self.order)?.phase == Phase::Ended {
-            return Ok(Some(MergeRefused::of("the loop was ended meanwhile; nothing was merged")));
+            return Ok(Some(MergeRefused::new("the loop was ended meanwhile; nothing was merged")));
         }
         let step = |(one, _): &(WorkerMerge, bool)| match &one.outcome {
             MergeOutcome::Merged { merge } => Some(MergeStep {
@@ -300,7 +300,7 @@ impl MergeWork<'_> {
             Moved::InTheWay { files, and_others } => {
                 Some(MergeRefused::in_the_way(files, and_others))
             }
-            Moved::HeadMoved => Some(MergeRefused::of(
+            Moved::HeadMoved => Some(MergeRefused::new(
                 "someone committed or switched branches while the merges were tried, so nothing was \
                  merged; run `ralph parallel merge` again",
             )),

@@ -113,7 +113,7 @@ impl Artefact {
         }
     }
 
-    pub(crate) fn look(&self) -> Result<ArtefactBefore> {
+    pub(crate) fn snapshot(&self) -> Result<ArtefactBefore> {
         Ok(match self {
             Artefact::Plan(plan) => {
                 let found = user_files::find(&plan.real)?;
@@ -178,7 +178,7 @@ impl Artefact {
     /// Like [`Artefact::leave`], for a round whose driver is gone and which only
     /// the refinement document records.
     pub(crate) fn leave_behind(&self, session: &Refinement, round: u32) -> Result<After> {
-        let now = self.look()?;
+        let now = self.snapshot()?;
         let digest = digest(&now);
         let before = self.found(session)?;
         match (before, &now) {
@@ -201,7 +201,7 @@ impl Artefact {
 
     fn pieces_after(&self, before: &[Piece]) -> After {
         // If the tasks cannot be listed, the change is unknown, which is not the same as no change.
-        let Ok(ArtefactBefore::Pieces(now)) = self.look() else {
+        let Ok(ArtefactBefore::Pieces(now)) = self.snapshot() else {
             return After { measured: None, plan: PlanAfter::Applied, digest: String::new() };
         };
         let measured = Some(ArtefactChange::Beads(measure::beads(before, &now)));

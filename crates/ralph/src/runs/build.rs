@@ -70,7 +70,7 @@ fn round(
 
 /// The prompt of the round that the loop is at.
 pub(crate) fn prompt(file: &LoopFile, state: &LoopState) -> String {
-    let steers = Mailbox::of(file, state).steers(signals::STEERS);
+    let steers = Mailbox::for_loop(file, state).steers(signals::STEERS);
     let earlier = journal::last(file.folder(), LOOKED_AT).into_iter();
     let earlier = earlier.filter(|entry| entry.decision == ENDED).map(|entry| entry.why);
     rules::prompt::of_round(state, &steers, &earlier.collect::<Vec<_>>(), clock::now())
@@ -380,7 +380,7 @@ impl<'a> Owner<'a> for Builder<'a> {
         let came = gone.result().inspect_err(|_| self.could_not_start(session))?;
         let why = came.outcome.why("its client ended without closing it");
         let mut ended = self.end(session, &why)?;
-        let left = self.left.look()?.news;
+        let left = self.left.find_changes()?.news;
         left.iter().for_each(|news| self.runner.screen.tell(&visible(news)));
         if let Some(state) = &ended.state {
             notice::call_if_judged(self.order.file, state);

@@ -187,7 +187,7 @@ pub(crate) fn work<'a, O: Owner<'a>>(owner: &mut O) -> Result<RunEnd<O::Verdict>
 fn step<'a, O: Owner<'a>>(owner: &mut O) -> Result<Option<RunEnd<O::Verdict>>> {
     let runner = owner.runner();
     runner.hear_user();
-    let state = runner.look()?;
+    let state = runner.poll_state()?;
     let may_begin = runner.over.is_none() && (runner.is_many || runner.crew.is_empty());
     if may_begin && owner.go_on(state.as_ref())? == Then::Again {
         return Ok(None);

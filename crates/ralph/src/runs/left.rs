@@ -34,15 +34,15 @@ impl LeftForGit {
     pub(crate) fn begin(root: &Path, folder: &Path, was_killed: bool) -> Result<LeftForGit> {
         let known = match DirtyFiles::load(&folder.join(KNOWN))? {
             Some(known) if was_killed => known,
-            Some(known) => known.with(left::look(root).without(&named(folder)?)),
-            None => left::look(root),
+            Some(known) => known.with(left::scan_worktree(root).without(&named(folder)?)),
+            None => left::scan_worktree(root),
         };
         known.save(&folder.join(KNOWN))?;
         Ok(LeftForGit { root: root.to_owned(), folder: folder.to_owned(), known })
     }
 
-    pub(crate) fn look(&self) -> Result<GitLook> {
-        let found = left::look(&self.root).without(&self.known);
+    pub(crate) fn find_changes(&self) -> Result<GitLook> {
+        let found = left::scan_worktree(&self.root).without(&self.known);
         let news = question(&found.without(&named(&self.folder)?));
         if self.folder.exists() {
             found.save(&self.folder.join(NAMED))?;

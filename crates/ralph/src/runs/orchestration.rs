@@ -257,7 +257,7 @@ fn decided(
     let mut seen = seen.clone();
     seen.running.get_or_insert_default();
     let step = machine::next(&seen, now);
-    let most = i64::from(Picture::of(&seen).rails.task_wip_minutes);
+    let most = i64::from(Picture::from_snapshot(&seen).rails.task_wip_minutes);
     let most = SignedDuration::from_mins(most);
     let mut begun = Vec::new();
     let Act::Invoke(calls) = &step.act else {
@@ -286,7 +286,7 @@ fn written(seen: &Snapshot, step: &MachineStep, now: Timestamp) -> Result<Snapsh
 
 /// `/4` if several may be working.
 fn at_most(seen: &Snapshot, state: State) -> String {
-    let rails = Picture::of(seen).rails;
+    let rails = Picture::from_snapshot(seen).rails;
     match state {
         State::ExecutingBatch => format!("/{}", rails.max_parallel_executors),
         State::ReviewingBatch => format!("/{}", rails.max_parallel_reviewers),
@@ -317,7 +317,7 @@ impl<'a> LoopOwner<'a> for DriveState<'a> {
             }
         }
         let now = clock::now();
-        let left = self.left.look()?.question;
+        let left = self.left.find_changes()?.question;
         let mut question = None;
         let ended = plan.file.update(|state| {
             if state.ending.is_none()

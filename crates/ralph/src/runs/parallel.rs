@@ -121,7 +121,7 @@ impl<'a> Owner<'a> for ParallelState<'a> {
 
     fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()> {
         self.take_up_end(name, gone)?;
-        if let Some(state) = self.runner.look()? {
+        if let Some(state) = self.runner.poll_state()? {
             self.show(&state, "");
         }
         Ok(())
@@ -184,7 +184,7 @@ impl ParallelState<'_> {
             }
             Err(error) => format!("{error:#}"),
         };
-        let Some(state) = self.runner.look()? else { return Ok(()) };
+        let Some(state) = self.runner.poll_state()? else { return Ok(()) };
         note(self.plan.here, self.plan.file, &state, "parallel run", "merged", &said);
         if due(&state) == tasks {
             self.can_merge = false;

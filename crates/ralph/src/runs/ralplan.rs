@@ -43,7 +43,7 @@ pub(crate) fn of_agent(
     call: &AgentInput,
     about: &About<'_>,
 ) -> ClientRound {
-    let agent = Role::of(&call.subagent_type).map_or("", Role::agent);
+    let agent = Role::from_agent_type(&call.subagent_type).map_or("", Role::agent);
     let mut extra_args = vec!["--agent".into(), call.subagent_type.clone().into()];
     extra_args.extend(client.args.iter().cloned());
     ClientRound {

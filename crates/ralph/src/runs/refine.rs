@@ -62,7 +62,7 @@ impl Refiner<'_> {
     }
 
     pub(crate) fn round(&self, interrupts: &Interrupts) -> Result<Rounded> {
-        let before = self.artefact.look()?;
+        let before = self.artefact.snapshot()?;
         let (begun, session) =
             self.step(RefineEvent::Begun { artefact: &artefact::digest(&before) })?;
         let RefineOutcome::Begin { iteration, .. } = begun else {
@@ -283,7 +283,7 @@ fn commit(
 ) -> Result<Option<String>> {
     let (before, made) = (before.text(), plan.versions.of_round(entry.iteration)?);
     let Some(made) = made.filter(|made| made != before) else { return Ok(None) };
-    let commits = Commits::of(&plan.real)?;
+    let commits = Commits::for_plan(&plan.real)?;
     if let Some(why) = commits.obstacle(before)? {
         anyhow::bail!("{why}");
     }
@@ -297,7 +297,7 @@ pub(crate) fn template(root: &Path, artefact: &Artefact) -> Result<Template> {
         Artefact::Plan(_) => Prompt::PlanImprover,
         _ => Prompt::BeadRefiner,
     };
-    Template::of(root, prompt)
+    Template::load(root, prompt)
 }
 
 pub(crate) fn prompt(

@@ -198,7 +198,7 @@ fn left_out(lens: &ReviewLens, n: usize) -> Option<String> {
 fn record(here: &Here, file: &LoopFile, reviewed: ReviewRound) -> Result<Reviewed> {
     let updated = file.update(|state| (steps::record(state, reviewed), state.clone()));
     let (n_tasks, state) = updated.map_err(bad_state)?.context("the loop is gone")?;
-    let told = told(&state, n_tasks);
+    let told = round_summary(&state, n_tasks);
     let details = state.reviews.last().map(|round| json!(round)).unwrap_or_default();
     let entry = here.entry(state.position(), "review", "reviewed", &told);
     let _ = lifecycle::note(&here.home, file, &JournalEntry { seen: details, ..entry });
@@ -210,7 +210,7 @@ fn record(here: &Here, file: &LoopFile, reviewed: ReviewRound) -> Result<Reviewe
 }
 
 /// `review 1: 1 major finding, 2 minor, 1 dropped`, with the tasks and what went wrong.
-fn told(state: &LoopState, n_tasks: usize) -> String {
+fn round_summary(state: &LoopState, n_tasks: usize) -> String {
     let Some(round) = state.reviews.last() else { return String::new() };
     let mut text = format!("review {}: {}", round.round, counts(round, n_tasks));
     for one in round.findings.iter().filter(|one| one.task.is_some() || one.lens == rules::OWN_LENS)

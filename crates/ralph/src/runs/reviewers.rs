@@ -465,7 +465,7 @@ fn of_reviewer(
 
 /// A command that the user lets out of the sandbox could change the loop or the project.
 fn rules(root: &Path) -> Value {
-    let out = ClientSettings::of(root).excluded_commands();
+    let out = ClientSettings::for_project(root).excluded_commands();
     let out = out.iter().map(|command| format!("Bash({command})"));
     let ralph = ["Bash(ralph *)", "Bash(ralph)"].map(str::to_owned);
     json!({"permissions": {"deny": ralph.into_iter().chain(out).collect::<Vec<_>>()}})

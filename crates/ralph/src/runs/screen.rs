@@ -62,21 +62,21 @@ pub(crate) struct Whole {
 
 impl Screen {
     pub(crate) fn one() -> Screen {
-        Screen::of(false)
+        Screen::new(false)
     }
 
     pub(crate) fn many() -> Screen {
-        Screen::of(true)
+        Screen::new(true)
     }
 
     /// Shows nothing: the caller has a display of its own.
     pub(crate) fn quiet() -> Screen {
-        let mut screen = Screen::of(true);
+        let mut screen = Screen::new(true);
         screen.is_quiet = true;
         screen
     }
 
-    fn of(is_many: bool) -> Screen {
+    fn new(is_many: bool) -> Screen {
         Screen {
             lines: MultiProgress::new(),
             is_many,

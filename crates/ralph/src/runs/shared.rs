@@ -237,16 +237,16 @@ impl SharedRun<'_> {
     fn pass_messages_on(&mut self, state: &LoopState) -> Result<bool> {
         let Some(known) = &self.known else { return Ok(false) };
         let (file, messages) = (self.order.file, &known.view.ledger.signals);
-        let Some(mut membership) = member::of(state) else { return Ok(false) };
+        let Some(mut membership) = member::read_membership(state) else { return Ok(false) };
         if membership.messages >= messages.len() {
             return Ok(false);
         }
         let below = super::parallel::of_loop(self.order.here, &state.loop_id);
         for (kind, text) in &messages[membership.messages..] {
             let text = bounded(text.as_str(), signals::LONGEST);
-            Mailbox::of(file, state).send(*kind, &text)?;
+            Mailbox::for_loop(file, state).send(*kind, &text)?;
             for (file, state) in below.iter().filter(|(_, state)| state.is_live()) {
-                Mailbox::of(file, state).send(*kind, &text)?;
+                Mailbox::for_loop(file, state).send(*kind, &text)?;
             }
             self.runner.screen.tell(&visible(&format!("{kind}: {}", bounded(&text, TOLD))));
         }

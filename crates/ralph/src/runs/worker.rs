@@ -95,7 +95,7 @@ pub enum RoundMessage {
 impl RoundMessage {
     /// The message about an error.
     fn failed(error: &anyhow::Error) -> RoundMessage {
-        let is_missing = exit::of(error) == Exit::MissingProgram;
+        let is_missing = exit::from_error(error) == Exit::MissingProgram;
         RoundMessage::Failed { why: format!("{error:#}"), is_missing }
     }
 }

@@ -255,7 +255,7 @@ impl Fix {
     /// file.
     pub(super) fn install_again(settings: &Path, places: &InstallPaths) -> Option<Fix> {
         let record = InstallRecord::read(places.ralph.root()).ok()?;
-        record.of(settings)?;
+        record.find_install(settings)?;
         ScopeArgs::of_settings(settings, places).map(Fix::Install)
     }
 

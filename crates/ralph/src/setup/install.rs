@@ -86,7 +86,7 @@ fn install(args: &Args, may_ask: MayAsk) -> Result<Exit> {
     let scope = resolve(&args.scope, &places)?;
     let record = InstallRecord::read(places.ralph.root())?;
     let here = scope.args.project.clone().unwrap_or_else(|| places.current.clone());
-    let keeps_ralph_in = ClientSettings::of(&here).sandbox_lets_ralph_out() == Some(false);
+    let keeps_ralph_in = ClientSettings::for_project(&here).sandbox_lets_ralph_out() == Some(false);
     let may_ask = keeps_ralph_in && !args.dry_run && may_ask == MayAsk::Yes;
     let mut asked = AskedExtras { block_cap: args.block_cap, named: args.with.clone() };
     let is_asked = asked.named.contains(&Extra::Sandbox);
@@ -117,7 +117,7 @@ fn install(args: &Args, may_ask: MayAsk) -> Result<Exit> {
     let advice = advice(&scope, &places);
     let install = carry_out(plan)?;
     let has_no_base = install.extras.worker_base.is_none();
-    if changed || record.of(&scope.settings) != Some(&install) {
+    if changed || record.find_install(&scope.settings) != Some(&install) {
         record.write(places.ralph.root(), &scope.settings, Some(install))?;
     }
     if has_no_base && stdout().is_terminal() {
@@ -147,7 +147,7 @@ pub(crate) fn again(scope: ScopeArgs) -> Result<()> {
 /// Whether the project's workers would miss commits that are not pushed, and no setting decides
 /// about it.
 fn could_begin_from_head(project: &Path) -> bool {
-    let is_unset = || ClientSettings::of(project).worktree_base().is_none();
+    let is_unset = || ClientSettings::for_project(project).worktree_base().is_none();
     worker_base::has_origin(project).unwrap_or(false) && is_unset()
 }
 
@@ -188,7 +188,7 @@ fn executables_are_there(folder: &Path) -> Result<()> {
 
 fn gather(scope: InstallScope, record: &InstallRecord, asked: &AskedExtras) -> Result<InstallPlan> {
     let settings = user_files::find(&scope.settings)?;
-    let known = record.of(&scope.settings).cloned();
+    let known = record.find_install(&scope.settings).cloned();
     let text = settings.text.as_deref().unwrap_or("{}\n");
     let named = || format!("could not use `{}`", scope.settings.display());
     let known_extras = known.as_ref().map(|known| known.extras.clone()).unwrap_or_default();
@@ -196,7 +196,7 @@ fn gather(scope: InstallScope, record: &InstallRecord, asked: &AskedExtras) -> R
         settings::put_in(text, scope.location(), asked, &known_extras).with_context(named)?;
     let before = text_without_us(&settings, known.as_ref()).with_context(named)?;
     let ours = known.as_ref().map_or(&[][..], |known| &known.files);
-    let files = files::look(&scope)
+    let files = files::inspect_shipped(&scope)
         .into_iter()
         .map(|target| {
             let fate = files::decide(&target, ours);
@@ -387,7 +387,7 @@ impl ScopeArgs {
     }
 
     /// The scope of this project, or of the user.
-    pub(crate) fn of(project: Option<PathBuf>) -> ScopeArgs {
+    pub(crate) fn for_project(project: Option<PathBuf>) -> ScopeArgs {
         ScopeArgs { project, ..ScopeArgs::default() }
     }
 
@@ -404,7 +404,7 @@ impl ScopeArgs {
             && !text.is_some_and(|text| text.contains("/ralph-stop-hook"));
         Some(match folder.parent().filter(|_| is_package) {
             Some(package) => ScopeArgs { stow: Some(package.to_owned()), ..ScopeArgs::default() },
-            None => ScopeArgs::of(Some(folder.to_owned())),
+            None => ScopeArgs::for_project(Some(folder.to_owned())),
         })
     }
 
@@ -470,7 +470,7 @@ pub(crate) fn resolve(args: &ScopeArgs, places: &InstallPaths) -> Result<Install
         settings,
         backups,
         executables: Some(executables.to_owned()),
-        args: ScopeArgs::of(project),
+        args: ScopeArgs::for_project(project),
         base,
     })
 }

@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     if args.all {
         check_all_can_go(&places, &record, &scope.settings)?;
     }
-    let known = record.of(&scope.settings).cloned();
+    let known = record.find_install(&scope.settings).cloned();
     let found = user_files::find(&scope.settings)?;
     let settings = decide(&found, known.as_ref())
         .with_context(|| format!("could not use `{}`", scope.settings.display()))?;
@@ -191,7 +191,7 @@ fn remove_files(
     dry_run: bool,
 ) -> Result<Vec<String>> {
     let copied = known.map_or(&[][..], |known| &known.files);
-    let shipped = files::look(scope);
+    let shipped = files::inspect_shipped(scope);
     let mut paths: Vec<_> = shipped.iter().map(|target| &target.path).collect();
     paths.extend(copied.iter().map(|copied| &copied.path));
     paths.sort();

@@ -81,7 +81,7 @@ pub(super) fn judge(
 fn due(work: &VerifyWork<'_>, order: &VerifyOrder<'_>) -> Vec<Criterion> {
     let named = |one: &&Criterion| order.ids.is_empty() || order.ids.contains(&one.id);
     let is_due = |one: &&Criterion| {
-        let standing = work.standing(one);
+        let standing = work.run_status(one);
         order.which == CriteriaChoice::Named
             || standing.wants_a_run()
             // A verdict that does not count settles nothing.
@@ -96,7 +96,7 @@ fn due(work: &VerifyWork<'_>, order: &VerifyOrder<'_>) -> Vec<Criterion> {
 fn commands_hold(work: &VerifyWork<'_>) -> bool {
     let holds = |one: &Criterion| {
         let is_enough = work.by == CriterionRunner::Command || is_of_proof(one);
-        is_enough && work.standing(one) == ReceiptStatus::Passes
+        is_enough && work.run_status(one) == ReceiptStatus::Passes
     };
     work.state.acceptance_criteria.iter().filter(|one| one.review.is_none()).all(holds)
 }

@@ -170,7 +170,7 @@ pub(super) fn record(
             one.clone_from(&judged);
         }
     })?;
-    let standing = work.standing(&judged);
+    let standing = work.run_status(&judged);
     watcher.ended(&judged, standing);
     if standing == ReceiptStatus::Flaky {
         watcher.again(&judged, "it failed on this tree before");

@@ -32,7 +32,7 @@ pub(super) struct Trees {
 
 impl Trees {
     /// Reads the tree, and creates the folder to save it in.
-    pub(super) fn look(root: &Path, loop_folder: &Path, ignore: Vec<String>) -> Result<Trees> {
+    pub(super) fn open(root: &Path, loop_folder: &Path, ignore: Vec<String>) -> Result<Trees> {
         receipts::trees(loop_folder)?;
         // This is usually recorded when the loop starts.
         tree_id::note_begun(&loop_folder.join(BEGUN), root)?;
@@ -91,7 +91,7 @@ impl Trees {
         }
         let root = self.root.clone();
         thread::scope(|scope| {
-            let stored = scope.spawn(|| TreeSnapshot::of(&root).ok().flatten());
+            let stored = scope.spawn(|| TreeSnapshot::capture(&root).ok().flatten());
             self.read_again()?;
             Ok(stored.join().ok().flatten())
         })
@@ -177,7 +177,7 @@ impl Trees {
         let (now, id) = (clock::now(), &state.loop_id);
         let about = format!("all criteria hold at {}", state.position());
         // Proof does not depend on this: a repository that cannot be written gets no checkpoint.
-        let stored = stored.or_else(|| TreeSnapshot::of(&self.root).ok().flatten());
+        let stored = stored.or_else(|| TreeSnapshot::capture(&self.root).ok().flatten());
         let taken = stored.and_then(|stored| stored.keep(id, &about, now).ok());
         let reference = taken.map(|taken| taken.reference).unwrap_or_default();
         Some(Green { reference, tree: self.now.id(), at: now })

@@ -82,7 +82,7 @@ fn changes_nothing(step: &Step<'_>) -> bool {
 fn only_the_planner_writes(step: &Step<'_>) -> bool {
     let is_planners = match step.act {
         Act::Tool(Who::Agent(kind), _) => {
-            Role::of(kind) == Some(Role::Planner)
+            Role::from_agent_type(kind) == Some(Role::Planner)
                 && *phase(step.before) == PlanPhase::PlannerPlanning
         }
         _ => false,

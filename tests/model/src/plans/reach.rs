@@ -55,7 +55,7 @@ fn comes_to_the_person(world: &World) -> bool {
 /// One call as the next step words it, and the report of an agent that has read its prompt.
 fn obeys(plan: &mut RalplanState, text: &mut Text, agent: &str) -> bool {
     let NextPlanStep::Call(call) = ralplan::next(plan, "") else { return false };
-    let Some(role) = Role::of(&call.subagent_type) else { return false };
+    let Some(role) = Role::from_agent_type(&call.subagent_type) else { return false };
     let may = may_call(plan, role, &call.prompt, &hash_of(*text));
     // Refused as it was changed, it is the planner's again; for anything else there is no excuse.
     if may.is_err() {

@@ -193,7 +193,7 @@ fn prove(state: &mut State, checks: Checks) -> Proof {
     for _ in 0..rounds {
         for number in 0..state.looped.acceptance_criteria.len() {
             let criterion = &state.looped.acceptance_criteria[number];
-            if receipt::standing(criterion, Some(&tree_name(state))).wants_a_run() {
+            if receipt::criterion_status(criterion, Some(&tree_name(state))).wants_a_run() {
                 run(state, number, outcome);
                 ran = true;
             }

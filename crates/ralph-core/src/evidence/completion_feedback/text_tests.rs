@@ -86,15 +86,15 @@ fn a_refusal_has_all_its_parts_in_their_order() {
 #[test]
 fn a_loop_with_workers_and_no_tasks_cannot_complete() {
     let mut state = LoopState { parallel: true, ..LoopState::default() };
-    assert_eq!(Withheld::of(&state), Some(Withheld::NoTasks));
+    assert_eq!(Withheld::from_state(&state), Some(Withheld::NoTasks));
     assert_eq!(
         refusal(&state, None),
         "Completion was requested and is refused, because not everything holds:\n\
          - this loop has no tasks yet, so no worker has done anything; add them with `ralph plan-sync`\n"
     );
     state.task_graph = vec![Task::default()].into();
-    assert_eq!(Withheld::of(&state), None);
-    assert_eq!(Withheld::of(&LoopState::default()), None);
+    assert_eq!(Withheld::from_state(&state), None);
+    assert_eq!(Withheld::from_state(&LoopState::default()), None);
 }
 
 #[test]

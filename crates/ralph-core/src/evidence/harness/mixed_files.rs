@@ -319,8 +319,8 @@ struct TestItem<'a> {
 
 impl<'a> Halves<'a> {
     /// Finds the tests; `None` if the brackets do not match.
-    pub(super) fn of(text: &'a str) -> Option<Self> {
-        let mut tokens = tokens::tokens(text, Syntax::of(".rs"));
+    pub(super) fn parse(text: &'a str) -> Option<Self> {
+        let mut tokens = tokens::tokens(text, Syntax::for_path(".rs"));
         tokens.retain(|token| token.kind != TokenKind::Break);
         let closing = tokens::brackets(&tokens, text);
         let word = |at: usize| tokens.get(at).map_or("", |token| &text[token.range.clone()]);

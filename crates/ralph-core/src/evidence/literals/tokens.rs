@@ -50,7 +50,7 @@ const CHARACTERS: [&str; 17] = [
 ];
 
 impl Syntax {
-    pub(crate) fn of(path: &str) -> Syntax {
+    pub(crate) fn for_path(path: &str) -> Syntax {
         let name = path.rsplit('/').next().unwrap_or_default();
         let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
         let is_shell = matches!(extension, "" | "sh" | "bash" | "zsh" | "bats" | "mk");

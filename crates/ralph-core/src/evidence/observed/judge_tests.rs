@@ -52,10 +52,10 @@ fn check_shown(seen: Observed, expected: ReceiptStatus) {
     let one = criterion("AC-1", seen);
     let receipt = one.receipt.clone().unwrap();
     assert_eq!(shown(&one, &receipt), expected, "{:?}", one.observed);
-    assert_eq!(standing(&one, &receipt), expected);
+    assert_eq!(criterion_status(&one, &receipt), expected);
     // A run of the model's own shows nothing, nor does one on another tree.
     let helped = Receipt { by: CriterionRunner::Command, ..receipt.clone() };
-    assert_eq!(standing(&one, &helped), ReceiptStatus::Passes);
+    assert_eq!(criterion_status(&one, &helped), ReceiptStatus::Passes);
     let later = Receipt { tree_after: "u".to_owned(), ..receipt };
     assert_eq!(shown(&one, &later), ReceiptStatus::Passes);
 }

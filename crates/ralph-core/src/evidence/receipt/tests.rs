@@ -31,7 +31,7 @@ fn check(runs: &[Receipt], tree: &str, expected: ReceiptStatus) {
     for run in runs {
         record(&mut criterion, run.clone());
     }
-    assert_eq!(standing(&criterion, Some(tree)), expected);
+    assert_eq!(criterion_status(&criterion, Some(tree)), expected);
 }
 
 #[test]
@@ -70,11 +70,11 @@ fn each_standing_has_its_word_and_either_fails_or_wants_a_run_or_holds() {
 fn a_tree_that_could_not_be_looked_at_proves_nothing() {
     let unseen = Proof::default();
     let mut it = criterion();
-    assert_eq!(unseen.standing(&it), ReceiptStatus::NotRun);
+    assert_eq!(unseen.criterion_status(&it), ReceiptStatus::NotRun);
     record(&mut it, pass());
-    assert_eq!(unseen.standing(&it), ReceiptStatus::Stale);
+    assert_eq!(unseen.criterion_status(&it), ReceiptStatus::Stale);
     let seen = Proof { trees: [("AC-1".to_owned(), "t".to_owned())].into(), ..unseen };
-    assert_eq!(seen.standing(&it), ReceiptStatus::Passes);
+    assert_eq!(seen.criterion_status(&it), ReceiptStatus::Passes);
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_check_that_changes_the_tree_each_time_does_not_hold() {
 #[test]
 fn verified_is_what_the_receipt_says_and_not_what_was_written_there() {
     let mut by_hand = Criterion { verified: true, ..criterion() };
-    assert_eq!(standing(&by_hand, Some("t")), ReceiptStatus::NotRun);
+    assert_eq!(criterion_status(&by_hand, Some("t")), ReceiptStatus::NotRun);
     record(&mut by_hand, fail());
     assert!(!by_hand.verified);
     record(&mut by_hand, Receipt { tree_after: "u".into(), tree_before: "u".into(), ..pass() });
@@ -331,7 +331,7 @@ fn only_a_lower_count_is_there_to_be_accepted() {
     record(&mut it, Receipt { tests_run: Some(9), ..pass() });
     assert_eq!(accept(&mut it).len(), 1);
     assert_eq!(it.tests_expected, Some(9));
-    assert_eq!(standing(&it, None), ReceiptStatus::Passes);
+    assert_eq!(criterion_status(&it, None), ReceiptStatus::Passes);
 }
 
 #[test]
@@ -421,7 +421,7 @@ fn each_thing_that_the_last_run_proves_less_is_accepted_by_name() {
         let holds = runs.last().is_some_and(|last| last.passed && last.vacuous.is_empty());
         let is_sound = holds
             && runs.last().is_some_and(|last| last.tree_before == "t" && last.rewrote.is_empty());
-        assert_eq!(standing(&one, None) == ReceiptStatus::Passes, is_sound, "{runs:?}");
+        assert_eq!(criterion_status(&one, None) == ReceiptStatus::Passes, is_sound, "{runs:?}");
         assert_eq!(accepted_again(one), [""; 0], "{runs:?}");
     }
     let (_, one) = accepted(&[pass(), silent()]);
@@ -449,7 +449,7 @@ fn what_was_observed_is_accepted_one_after_the_other() {
     };
     let mut one = Criterion { observed, ..criterion() };
     record(&mut one, pass());
-    assert_eq!(standing(&one, None), ReceiptStatus::TestsChanged);
+    assert_eq!(criterion_status(&one, None), ReceiptStatus::TestsChanged);
     assert_eq!(
         accept(&mut one),
         [
@@ -458,7 +458,7 @@ fn what_was_observed_is_accepted_one_after_the_other() {
         ]
     );
     assert_eq!(one.accepted, ["tests_changed AC-1: a", "cannot_fail AC-1: `5` at a:1"]);
-    assert_eq!(standing(&one, None), ReceiptStatus::NotCompared);
+    assert_eq!(criterion_status(&one, None), ReceiptStatus::NotCompared);
     assert_eq!(accept(&mut one), [""; 0]);
 }
 

@@ -215,8 +215,8 @@ fn criterion(receipts: &[Receipt]) -> Criterion {
 #[test]
 fn a_receipt_of_a_review_makes_its_criterion_reviewed_on_its_tree_only() {
     let one = criterion(&[reviewed("holds", "", "is it clear?")]);
-    assert_eq!(receipt::standing(&one, Some("t")), ReceiptStatus::Reviewed);
-    assert_eq!(receipt::standing(&one, Some("u")), ReceiptStatus::Stale);
+    assert_eq!(receipt::criterion_status(&one, Some("t")), ReceiptStatus::Reviewed);
+    assert_eq!(receipt::criterion_status(&one, Some("u")), ReceiptStatus::Stale);
     assert!(one.verified);
     let of = |tree: &str| Proof {
         trees: [("AC-1".to_owned(), tree.to_owned())].into(),
@@ -229,12 +229,12 @@ fn a_receipt_of_a_review_makes_its_criterion_reviewed_on_its_tree_only() {
 #[test]
 fn a_verdict_on_another_question_or_without_a_question_is_none_for_this_criterion() {
     let other = criterion(&[reviewed("holds", "", "is it long?")]);
-    assert_eq!(receipt::standing(&other, Some("t")), ReceiptStatus::NotRun);
+    assert_eq!(receipt::criterion_status(&other, Some("t")), ReceiptStatus::NotRun);
     let mut proven = criterion(&[reviewed("holds", "", "is it clear?")]);
     proven.review = None;
-    assert_eq!(receipt::standing(&proven, Some("t")), ReceiptStatus::NotRun);
+    assert_eq!(receipt::criterion_status(&proven, Some("t")), ReceiptStatus::NotRun);
     let run = Receipt { kind: String::new(), review: None, ..reviewed("holds", "", "") };
-    assert_eq!(receipt::standing(&criterion(&[run]), Some("t")), ReceiptStatus::NotRun);
+    assert_eq!(receipt::criterion_status(&criterion(&[run]), Some("t")), ReceiptStatus::NotRun);
 }
 
 #[test]
@@ -242,16 +242,16 @@ fn a_verdict_that_does_not_count_is_neither_a_pass_nor_a_failure() {
     let void = |word| reviewed(word, "it cites no line as evidence", "is it clear?");
     for word in ["holds", "fails", ""] {
         let one = criterion(&[void(word)]);
-        assert_eq!(receipt::standing(&one, Some("t")), ReceiptStatus::Vacuous, "{word}");
+        assert_eq!(receipt::criterion_status(&one, Some("t")), ReceiptStatus::Vacuous, "{word}");
         assert!(!one.verified);
     }
     let good = reviewed("holds", "", "is it clear?");
     let then = criterion(&[void("fails"), good.clone()]);
-    assert_eq!(receipt::standing(&then, Some("t")), ReceiptStatus::Reviewed);
+    assert_eq!(receipt::criterion_status(&then, Some("t")), ReceiptStatus::Reviewed);
     let failed = criterion(&[reviewed("fails", "", "is it clear?"), good.clone()]);
-    assert_eq!(receipt::standing(&failed, Some("t")), ReceiptStatus::Flaky);
+    assert_eq!(receipt::criterion_status(&failed, Some("t")), ReceiptStatus::Flaky);
     let twice = criterion(&[reviewed("fails", "", "is it clear?"), good.clone(), good]);
-    assert_eq!(receipt::standing(&twice, Some("t")), ReceiptStatus::Reviewed);
+    assert_eq!(receipt::criterion_status(&twice, Some("t")), ReceiptStatus::Reviewed);
 }
 
 fn found(severity: &str, file: &str, line: u64, quote: &str) -> Finding {

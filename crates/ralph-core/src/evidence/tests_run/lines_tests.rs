@@ -69,11 +69,11 @@ fn each_form_of_a_failed_test_gives_its_name() {
 
 #[test]
 fn pending_examples_are_no_failures_and_those_below_the_next_heading_are() {
-    let of = |text: &str| Failures::of(text).tests;
+    let of = |text: &str| Failures::parse(text).tests;
     assert_eq!(of("Pending:\n  1) a b\nFailures:\n  1) c d\n"), ["c d"]);
     assert_eq!(of("  Pending: (Failures listed here are expected)\n  1) a b\n"), [""; 0]);
     assert_eq!(of("Pending things\n  1) a b\n"), ["a b"]);
-    let failures = Failures::of("Pending:\nerror: x\nFailures:\nerror: y\nerror: z\n");
+    let failures = Failures::parse("Pending:\nerror: x\nFailures:\nerror: y\nerror: z\n");
     assert_eq!(failures.error, "error: y");
 }
 

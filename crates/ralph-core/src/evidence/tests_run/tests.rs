@@ -437,13 +437,13 @@ fn the_failing_test_of_each_runner_is_named() {
 #[test]
 fn jest_names_a_failure_also_where_it_lists_no_tests() {
     let output = "● Multiple configurations found:\n  ● Console\n\n  ● Test suite failed to run\n\n  ● weeks › a Sunday\n\n    expect(1)\n";
-    assert_eq!(Failures::of(output).tests, ["weeks › a Sunday"]);
+    assert_eq!(Failures::parse(output).tests, ["weeks › a Sunday"]);
 }
 
 #[test]
 fn a_test_that_is_skipped_or_still_to_be_done_has_not_failed() {
     let output = "not ok 1 - a # TODO later\nnot ok 2 - b #skip\nnot ok 3 - c # time=3ms\n";
-    assert_eq!(Failures::of(output).tests, ["c"]);
+    assert_eq!(Failures::parse(output).tests, ["c"]);
 }
 
 #[test]
@@ -467,7 +467,7 @@ fn a_run_without_failures_names_none() {
 
 #[test]
 fn the_error_is_the_line_that_states_it() {
-    let error = |name: &str| Failures::of(&String::from_utf8_lossy(&recording(name))).error;
+    let error = |name: &str| Failures::parse(&String::from_utf8_lossy(&recording(name))).error;
     assert_eq!(
         error("pytest/error"),
         "ModuleNotFoundError: No module named 'nothing_of_this_name'"
@@ -483,7 +483,7 @@ fn the_error_is_the_line_that_states_it() {
         ("0 errors", false),
         ("Errors are fine", false),
     ] {
-        assert_eq!(Failures::of(line).error == line, states, "{line}");
+        assert_eq!(Failures::parse(line).error == line, states, "{line}");
     }
 }
 
@@ -506,18 +506,18 @@ fn a_missing_program_module_or_script_is_the_error() {
         ("3 links were not found", false),
         (": not found", false),
     ] {
-        assert_eq!(Failures::of(line).error == line.trim(), states, "{line}");
+        assert_eq!(Failures::parse(line).error == line.trim(), states, "{line}");
     }
     let both = "sh: 1: jest: not found\nerror: build failed\n";
-    assert_eq!(Failures::of(both).error, "sh: 1: jest: not found");
+    assert_eq!(Failures::parse(both).error, "sh: 1: jest: not found");
 }
 
 #[test]
 fn an_inner_test_replaces_the_outer_one_and_no_name_comes_twice() {
     let go = "--- FAIL: TestWeek (0.00s)\n    --- FAIL: TestWeek/iso (0.00s)\n    --- FAIL: TestWeek/us (0.00s)\n";
-    assert_eq!(Failures::of(go).tests, ["TestWeek/iso", "TestWeek/us"]);
+    assert_eq!(Failures::parse(go).tests, ["TestWeek/iso", "TestWeek/us"]);
     let many: String = (0..20).map(|n| format!("test t{n} ... FAILED\n")).collect();
-    assert_eq!(Failures::of(&many).tests.len(), 8);
+    assert_eq!(Failures::parse(&many).tests.len(), 8);
 }
 
 #[test]

@@ -165,7 +165,7 @@ fn the_record_of_a_denial_keeps_what_it_was_made_from() {
         let situation = Situation { agent: Caller::Subagent("worker"), ..running(&places) };
         let call =
             ToolCall { tool, input: &input, cwd: "/project", resolved: Some("/r"), cut: false };
-        DenialRecord::of(&situation, &call, rule)
+        DenialRecord::new(&situation, &call, rule)
     };
     let state = json!({"file_path": format!("{STATE}x")});
     for (tool, has_input) in [

@@ -38,7 +38,7 @@ fn rule(seen: &RoutedCall, tool: &str, input: &ToolInput) -> Ruling {
     let call = ToolCall { tool, input, cwd: "/project", resolved: None, cut: false };
     let ruling = decide(&situation, &call);
     if let Ruling::Deny { rule, .. } = &ruling {
-        let text = serde_json::to_string(&DenialRecord::of(&situation, &call, *rule)).unwrap();
+        let text = serde_json::to_string(&DenialRecord::new(&situation, &call, *rule)).unwrap();
         let record: DenialRecord = serde_json::from_str(&text).unwrap();
         assert_eq!(record.decide_again(), Some(ruling.clone()), "{tool}: decided again");
     }

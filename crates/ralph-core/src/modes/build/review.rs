@@ -36,7 +36,8 @@ pub fn due(state: &LoopState, proof: &Proof, is_first: bool) -> Option<u32> {
             Answer::Complete(_) | Answer::Unverified { .. }
         ),
     };
-    let may = state.ending.is_none() && Withheld::of(state).is_none() && n_done < plan.rounds;
+    let may =
+        state.ending.is_none() && Withheld::from_state(state).is_none() && n_done < plan.rounds;
     (may && is_open && is_done && is_met).then_some(n_done + 1)
 }
 

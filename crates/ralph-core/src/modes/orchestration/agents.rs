@@ -33,7 +33,7 @@ impl AgentRole {
     }
 
     /// The agent of this name, whether it comes from settings or from a plugin.
-    pub fn of(kind: &str) -> Option<AgentRole> {
+    pub fn from_agent_type(kind: &str) -> Option<AgentRole> {
         let kind = kind.strip_prefix("ralph:").unwrap_or(kind);
         AgentRole::ALL.into_iter().find(|agent| agent.name() == kind)
     }
@@ -106,7 +106,7 @@ impl Mode {
     }
 
     /// The mode with this word.
-    pub fn of(word: &str) -> Option<Mode> {
+    pub fn from_word(word: &str) -> Option<Mode> {
         Mode::all().find(|mode| mode.word() == word)
     }
 
@@ -131,7 +131,7 @@ impl TryFrom<String> for Mode {
     type Error = String;
 
     fn try_from(word: String) -> Result<Mode, String> {
-        Mode::of(&word).ok_or_else(|| format!("`{word}` is not a mode of an agent"))
+        Mode::from_word(&word).ok_or_else(|| format!("`{word}` is not a mode of an agent"))
     }
 }
 
@@ -148,11 +148,11 @@ mod tests {
     #[test]
     fn an_agent_is_known_with_and_without_the_plugins_prefix() {
         for agent in AgentRole::ALL {
-            assert_eq!(AgentRole::of(agent.name()), Some(agent));
-            assert_eq!(AgentRole::of(&format!("ralph:{agent}")), Some(agent));
+            assert_eq!(AgentRole::from_agent_type(agent.name()), Some(agent));
+            assert_eq!(AgentRole::from_agent_type(&format!("ralph:{agent}")), Some(agent));
         }
         for other in ["Planner", "other:Ralph-v2-Planner", "ralph-v2-planner", ""] {
-            assert_eq!(AgentRole::of(other), None, "{other}");
+            assert_eq!(AgentRole::from_agent_type(other), None, "{other}");
         }
     }
 

@@ -87,7 +87,7 @@ pub fn note_begun(
     now: Timestamp,
     local: LocalTime,
 ) -> Result<Snapshot, String> {
-    let picture = Picture::of(seen);
+    let picture = Picture::from_snapshot(seen);
     let mut after = seen.clone();
     for Invocation { key, .. } in calls.iter().filter(|call| call.mode == Mode::Execute) {
         let entry = picture.progress.as_ref().and_then(|progress| progress.task(&key.task));
@@ -121,7 +121,7 @@ mod tests {
 
     #[track_caller]
     fn check(session: &SampleOrchestration, iteration: u32, expected: (u32, u32)) {
-        let picture = Picture::of(&session.seen);
+        let picture = Picture::from_snapshot(&session.seen);
         let progress = picture.progress.clone().unwrap();
         let entry = progress.task("a");
         let tries = &session.seen.tries;

@@ -42,7 +42,7 @@ fn each_word_names_its_agent_its_mode_its_state_and_its_status() {
         ]
     );
     for mode in Mode::all() {
-        assert_eq!(Mode::of(mode.word()), Some(mode));
+        assert_eq!(Mode::from_word(mode.word()), Some(mode));
         assert_eq!(mode.to_string(), mode.word());
         let written = serde_json::to_string(&mode).unwrap();
         assert_eq!(written, format!("\"{}\"", mode.word()));
@@ -50,22 +50,22 @@ fn each_word_names_its_agent_its_mode_its_state_and_its_status() {
     }
     assert_eq!(Mode::try_from("X".to_owned()), Err("`X` is not a mode of an agent".to_owned()));
     for agent in AgentRole::ALL {
-        assert_eq!(AgentRole::of(agent.name()), Some(agent));
-        assert_eq!(AgentRole::of(&format!("ralph:{agent}")), Some(agent));
+        assert_eq!(AgentRole::from_agent_type(agent.name()), Some(agent));
+        assert_eq!(AgentRole::from_agent_type(&format!("ralph:{agent}")), Some(agent));
     }
-    assert_eq!(AgentRole::of("ralph:ralph:Ralph-v2-Planner"), None);
+    assert_eq!(AgentRole::from_agent_type("ralph:ralph:Ralph-v2-Planner"), None);
     for state in State::ALL {
         assert_eq!(
-            (State::of(state.word()), state.to_string()),
+            (State::from_word(state.word()), state.to_string()),
             (Some(state), state.word().into())
         );
     }
     let statuses = MetadataStatus::ALL.map(MetadataStatus::word);
     assert_eq!(statuses, ["in_progress", "completed", "awaiting_feedback"]);
     for status in MetadataStatus::ALL {
-        assert_eq!(MetadataStatus::of(status.word()), Some(status));
+        assert_eq!(MetadataStatus::from_word(status.word()), Some(status));
     }
-    assert_eq!((State::of("planning"), MetadataStatus::of("done")), (None, None));
+    assert_eq!((State::from_word("planning"), MetadataStatus::from_word("done")), (None, None));
 }
 
 #[test]

@@ -248,13 +248,13 @@ fn begin(seen: &mut Snapshot, number: u32, feedbacks: &[String], now: LocalTime)
 /// The row with its known values: the current task counts, and the feedback that existed when the
 /// iteration began.
 fn row(seen: &mut Snapshot, iteration: u32, status: &str) -> IterationRow {
-    let counts = Counts::of(progress(seen));
+    let counts = Counts::from_progress(progress(seen));
     let old = progress(seen).iterations.iter().find(|row| row.iteration == iteration);
     let feedbacks = old.map(|row| row.feedbacks.clone()).unwrap_or_else(|| {
         let stamps: Vec<&str> = seen
             .files
             .keys()
-            .filter_map(|path| match OrchestrationFile::of(path) {
+            .filter_map(|path| match OrchestrationFile::from_path(path) {
                 Some(OrchestrationFile::Feedback {
                     iteration: of,
                     stamp,

@@ -21,7 +21,7 @@ fn words(all: &[&str]) -> Vec<String> {
 }
 
 /// Each finding with its weight, as a person reads it.
-fn told(found: &[OrchestrationFinding]) -> Vec<String> {
+fn finding_texts(found: &[OrchestrationFinding]) -> Vec<String> {
     found.iter().map(|one| format!("{:?} {one}", one.weight)).collect()
 }
 
@@ -111,7 +111,7 @@ fn every_path_of_the_folder_is_one_file_and_is_written_as_it_is_read() {
         ("signals/processed/a", File::SignalProcessed("a"), &[person, router]),
     ];
     for (path, file, owners) in rows {
-        assert_eq!(File::of(path), Some(file), "{path}");
+        assert_eq!(File::from_path(path), Some(file), "{path}");
         assert_eq!(file.to_string(), path);
         assert_eq!(file.owners(), owners, "{path}");
     }
@@ -169,7 +169,7 @@ fn a_path_that_is_not_listed_is_no_file() {
         "signals/other/a",
         "other/a.md",
     ] {
-        assert_eq!(OrchestrationFile::of(path), None, "{path:?}");
+        assert_eq!(OrchestrationFile::from_path(path), None, "{path:?}");
     }
 }
 
@@ -359,7 +359,7 @@ fn a_task_says_all_that_is_wrong_with_its_file() {
     for (text, expected, findings) in rows {
         let (task, found) = TaskFile::parse("a", &text);
         assert_eq!(task, expected, "{text}");
-        assert_eq!(told(&found), findings, "{text}");
+        assert_eq!(finding_texts(&found), findings, "{text}");
     }
 }
 
@@ -421,7 +421,7 @@ fn guardrails_keep_their_bounds_and_say_the_line() {
     ];
     for (text, rails, findings) in rows {
         let (read, found) = Guardrails::parse(text);
-        assert_eq!((read, told(&found)), (rails, findings), "{text}");
+        assert_eq!((read, finding_texts(&found)), (rails, findings), "{text}");
     }
 }
 
@@ -543,7 +543,7 @@ fn a_batch_of_feedback_is_its_items_and_what_is_wrong_with_it() {
     for (text, expected, findings) in rows {
         let (read, found) = FeedbackBatch::parse(2, "s", &text);
         assert_eq!(read, expected, "{text}");
-        assert_eq!(told(&found), findings, "{text}");
+        assert_eq!(finding_texts(&found), findings, "{text}");
     }
     for (batch, says) in [
         (batch(&[], &[], &[]), false),
@@ -589,7 +589,7 @@ fn metadata_say_each_mistake_with_its_line() {
         }
     );
     assert_eq!(
-        told(&found),
+        finding_texts(&found),
         [
             format!("{file}:12: `tasks.completed` has no value"),
             format!("{file}: `tasks.pending` is missing"),
@@ -607,7 +607,7 @@ fn metadata_say_each_mistake_with_its_line() {
     );
     let (metadata, found) = OrchestrationMetadata::parse("a: 1\na: 2", &id);
     assert_eq!(metadata, OrchestrationMetadata::default());
-    assert_eq!(told(&found), [format!("{file}:2: `a` is set twice; delete one")]);
+    assert_eq!(finding_texts(&found), [format!("{file}:2: `a` is set twice; delete one")]);
 }
 
 #[test]
@@ -642,7 +642,7 @@ fn the_metadata_of_an_iteration_say_each_mistake_with_its_line() {
         ),
     ] {
         let (read, found) = IterationMetadata::parse(text, 2);
-        assert_eq!((read, told(&found)), (expected, findings), "{text}");
+        assert_eq!((read, finding_texts(&found)), (expected, findings), "{text}");
     }
     assert_eq!(
         IterationMetadata::default().render(2),

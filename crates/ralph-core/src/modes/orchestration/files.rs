@@ -97,7 +97,7 @@ const REVIEWER: FileOwner = FileOwner::Agent(AgentRole::Reviewer);
 
 impl<'a> OrchestrationFile<'a> {
     /// The file that a path within the folder refers to; `None` for a path that is not listed here.
-    pub fn of(path: &'a str) -> Option<OrchestrationFile<'a>> {
+    pub fn from_path(path: &'a str) -> Option<OrchestrationFile<'a>> {
         if !is_plain(path) {
             return None;
         }
@@ -225,7 +225,7 @@ pub fn within(path: &str) -> Option<(Option<OrchestrationId>, Option<Orchestrati
     }
     let (id, rest) = rest.split_once('/').unwrap_or((rest, ""));
     let id = OrchestrationId::parse(id).ok();
-    let place = id.as_ref().and_then(|_| OrchestrationFile::of(rest));
+    let place = id.as_ref().and_then(|_| OrchestrationFile::from_path(rest));
     Some((id, place))
 }
 
@@ -286,7 +286,7 @@ mod tests {
 
     #[track_caller]
     fn check(path: &str, expected: OrchestrationFile<'_>, owners: &[FileOwner]) {
-        let place = OrchestrationFile::of(path);
+        let place = OrchestrationFile::from_path(path);
         assert_eq!(place, Some(expected));
         assert_eq!(place.unwrap().to_string(), path);
         assert_eq!(expected.owners(), owners);
@@ -359,7 +359,7 @@ mod tests {
             "notes.md",
             "tasks\\a.md",
         ] {
-            assert_eq!(OrchestrationFile::of(path), None, "{path}");
+            assert_eq!(OrchestrationFile::from_path(path), None, "{path}");
         }
     }
 

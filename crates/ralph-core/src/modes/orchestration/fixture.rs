@@ -142,7 +142,7 @@ impl SampleOrchestration {
 
     /// Sets a task's mark and note; for a planning task, in its latest section.
     pub(super) fn noted(&mut self, id: &str, mark: &str, note: Option<&str>) {
-        let status = TaskMark::of(mark).unwrap();
+        let status = TaskMark::from_mark(mark).unwrap();
         let progress = self.progress();
         match progress.task_mut(id) {
             Some(entry) => entry.set(status, note),

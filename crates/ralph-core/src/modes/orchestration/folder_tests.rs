@@ -18,7 +18,7 @@ use super::validate::validate;
 use super::waves::{Outlook, TaskFiles};
 use crate::state::TaskStatus;
 
-fn told(found: &[OrchestrationFinding]) -> Vec<String> {
+fn finding_texts(found: &[OrchestrationFinding]) -> Vec<String> {
     found.iter().map(|one| format!("{:?} {one}", one.weight)).collect()
 }
 
@@ -38,7 +38,7 @@ fn a_broken_folder_is_told_in_whole_worst_first() {
     sample.file("iterations/2/feedbacks/loose.txt", "");
     sample.file("iterations/4/feedbacks/s/feedbacks.md", &feedback(4));
     assert_eq!(
-        told(&validate(&sample.seen)),
+        finding_texts(&validate(&sample.seen)),
         [
             "Blocks iterations/1/feedbacks/s/feedbacks.md: it is for iteration 1, and the next is 2; move it \
              to `iterations/2/feedbacks/`",
@@ -68,7 +68,7 @@ fn what_an_iteration_needs_is_missed() {
     sample.render();
     sample.file("plan.iteration-2.md", "");
     assert_eq!(
-        told(&validate(&sample.seen)),
+        finding_texts(&validate(&sample.seen)),
         [
             "Invalid progress.md: the section `## Planning Progress (Iteration 3)` is missing",
             "Invalid progress.md: the section `## Implementation Progress (Iteration 3)` is missing",
@@ -78,7 +78,7 @@ fn what_an_iteration_needs_is_missed() {
     sample.remove("progress.md");
     sample.seen.files.remove("plan.iteration-2.md");
     assert_eq!(
-        told(&validate(&sample.seen)),
+        finding_texts(&validate(&sample.seen)),
         [
             "Invalid progress.md: it is missing",
             "Notice plan.iteration-1.md: it is missing, so the earlier plan is lost",
@@ -88,7 +88,7 @@ fn what_an_iteration_needs_is_missed() {
     let mut dated = SampleOrchestration::planned(&[("a", &[])]);
     dated.file("iterations/1/metadata.yaml", "iteration: 2\n");
     assert_eq!(
-        told(&validate(&dated.seen)),
+        finding_texts(&validate(&dated.seen)),
         [
             "Notice iterations/1/metadata.yaml: `started_at` is missing",
             "Notice iterations/1/metadata.yaml:1: write `iteration: 1`",
@@ -97,7 +97,7 @@ fn what_an_iteration_needs_is_missed() {
     let mut bare = SampleOrchestration::planned(&[("a", &[])]);
     bare.remove("metadata.yaml");
     assert_eq!(
-        told(&validate(&bare.seen)),
+        finding_texts(&validate(&bare.seen)),
         ["Notice metadata.yaml: it is missing; the state is inferred from the other files"]
     );
 }
@@ -115,7 +115,7 @@ fn feedback_in_an_iteration_that_began_is_not_told() {
     );
     sample.file("iterations/2/feedbacks/loose.txt", "");
     sample.file("iterations/2/feedbacks/s/app.log", "");
-    assert_eq!(told(&validate(&sample.seen)), Vec::<String>::new());
+    assert_eq!(finding_texts(&validate(&sample.seen)), Vec::<String>::new());
     sample.file("iterations/1/feedbacks/loose.txt", "");
     sample.file("iterations/3/feedbacks/loose.txt", "");
     let in_no_batch = |of: u32, to: u32| {
@@ -124,10 +124,10 @@ fn feedback_in_an_iteration_that_began_is_not_told() {
              `iterations/{to}/feedbacks/<YYYYMMDD-hhmmss>/`"
         )
     };
-    assert_eq!(told(&validate(&sample.seen)), [in_no_batch(1, 2), in_no_batch(3, 3)]);
+    assert_eq!(finding_texts(&validate(&sample.seen)), [in_no_batch(1, 2), in_no_batch(3, 3)]);
     sample.state(State::Replanning);
     assert_eq!(
-        told(&validate(&sample.seen)),
+        finding_texts(&validate(&sample.seen)),
         [
             in_no_batch(1, 2),
             in_no_batch(2, 2),
@@ -166,9 +166,9 @@ fn the_outlook_of_a_task_follows_from_its_mark_its_attempts_and_its_dependencies
     sample.file("tasks/unsound.md", "---\nid: unsound\ndepends_on: {a: 1}\n---\n");
     sample.progress().add(ProgressSection::Implementation, 1, &["unsound"]);
     sample.file("tasks/alone.md", &task("alone", &[]).replace("iteration: 1", "type: Sequential"));
-    let picture = Picture::of(&sample.seen);
+    let picture = Picture::from_snapshot(&sample.seen);
     let progress = sample.seen.record.progress.clone().unwrap();
-    let files = TaskFiles::of(&picture, &progress);
+    let files = TaskFiles::from_picture(&picture, &progress);
     let skipped = |why: &str| Outlook::Skipped(why.to_owned());
     let mut outlooks = files.outlooks(&picture, &Tries::default(), 1);
     outlooks.sort_by_key(|(id, _)| *id);
@@ -231,13 +231,13 @@ fn tasks_are_in_the_order_of_their_numbers() {
     for id in ids {
         sample.file(&format!("tasks/{id}.md"), &task(id, &[]));
     }
-    let picture = Picture::of(&sample.seen);
+    let picture = Picture::from_snapshot(&sample.seen);
     let found: Vec<&str> = picture.tasks.iter().map(|task| task.id.as_str()).collect();
     assert_eq!(found, ["7", "a", "task", "task-2", "task-2-1", "task-2b", "task-10"]);
     assert_eq!(picture.latest_iteration, 1);
     sample.file("iterations/3/review.md", &review("Complete"));
     sample.file("iterations/4/notes.md", "");
-    let picture = Picture::of(&sample.seen);
+    let picture = Picture::from_snapshot(&sample.seen);
     assert_eq!((picture.latest_iteration, picture.reviews), (3, [(3, true)].into()));
 }
 
@@ -246,7 +246,7 @@ fn every_trace_of_an_attempt_counts() {
     let mut sample = SampleOrchestration::planned(&[("a", &[])]);
     let key = attempts::execution("a", 2);
     let counted = |sample: &SampleOrchestration, iteration| {
-        let picture = Picture::of(&sample.seen);
+        let picture = Picture::from_snapshot(&sample.seen);
         let entry = picture.progress.as_ref().unwrap().task("a");
         (
             made(&picture, entry, &sample.seen.tries, "a", iteration),
@@ -328,13 +328,13 @@ fn a_lost_progress_is_made_from_the_reports() {
     sample.remove("metadata.yaml");
     let mended = repair(&sample.seen, now().into());
     assert_eq!(
-        told(&mended.done),
+        finding_texts(&mended.done),
         [
             "Notice progress.md: it was missing; each task has the status that its last report shows",
             "Notice metadata.yaml: it was missing; rewrote it with the state REVIEWING_BATCH, iteration 1",
         ]
     );
-    assert_eq!(told(&mended.left), Vec::<String>::new());
+    assert_eq!(finding_texts(&mended.left), Vec::<String>::new());
     let text = mended.after.text(OrchestrationFile::Progress).unwrap();
     let (_, body) = text.split_once("\n\n## Planning").unwrap();
     assert_eq!(
@@ -359,12 +359,15 @@ fn what_only_its_author_knows_is_not_repaired() {
     sample.edit("progress.md", "[ ] a", "[?] a");
     sample.edit("metadata.yaml", "iteration: 1", "iteration: 0");
     let mended = repair(&sample.seen, now().into());
-    assert_eq!((told(&mended.done), mended.after.files), (vec![], sample.seen.files.clone()));
+    assert_eq!(
+        (finding_texts(&mended.done), mended.after.files),
+        (vec![], sample.seen.files.clone())
+    );
     sample.edit("progress.md", "[?] a", "[ ] a");
     sample.edit("progress.md", "# Progress\n", "");
     let mended = repair(&sample.seen, later(1).into());
     assert_eq!(
-        told(&mended.done),
+        finding_texts(&mended.done),
         [
             "Invalid progress.md: the header `# Progress` is missing",
             "Invalid metadata.yaml:6: `iteration: 0` is not a number of at least 1",
@@ -381,7 +384,7 @@ fn what_only_its_author_knows_is_not_repaired() {
     sample.render();
     let mended = repair(&sample.seen, now().into());
     assert_eq!(
-        told(&mended.done),
+        finding_texts(&mended.done),
         [
             "Notice progress.md: added the section `Planning Progress (Iteration 2)`",
             "Notice progress.md: added the section `Implementation Progress (Iteration 2)`",
@@ -614,6 +617,6 @@ fn of_a_task_in_several_iterations_the_latest_entry_counts_unless_one_is_done() 
     let twice = super::progress::Progress { sections: vec![both], iterations: Vec::new() };
     assert_eq!(twice.task("a").unwrap().status, TaskMark::Failed, "the first, as it is read");
     let sample = SampleOrchestration::planned(&[]);
-    assert_eq!(sample.seen.standing(), Some(super::state::MetadataStatus::InProgress));
-    assert_eq!(SampleOrchestration::empty().seen.standing(), None);
+    assert_eq!(sample.seen.metadata_status(), Some(super::state::MetadataStatus::InProgress));
+    assert_eq!(SampleOrchestration::empty().seen.metadata_status(), None);
 }

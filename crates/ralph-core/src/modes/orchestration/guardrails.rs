@@ -66,9 +66,9 @@ impl Guardrails {
             });
             let Some((said, line)) = in_front.or_else(|| in_body(text, name)) else { continue };
             match said.parse().ok().filter(|number| (least..=most).contains(number)) {
-                Some(number) => *rails.of(name) = number,
+                Some(number) => *rails.limit_mut(name) = number,
                 None => {
-                    let default = *rails.of(name);
+                    let default = *rails.limit_mut(name);
                     tell(
                         line,
                         format!("`{name}: {said}` is not from {least} to {most}; it is {default}"),
@@ -79,7 +79,7 @@ impl Guardrails {
         (rails, findings)
     }
 
-    fn of(&mut self, name: &str) -> &mut u32 {
+    fn limit_mut(&mut self, name: &str) -> &mut u32 {
         match name {
             "max_cycles" => &mut self.max_cycles,
             "max_subagent_retries" => &mut self.max_subagent_retries,

@@ -88,7 +88,7 @@ impl AtStop for Orchestration {
     fn next_step(&self, state: &LoopState, seen: &StopInputs) -> NextStep {
         let details = match state.context_lost {
             true => self.loop_prompt(&self.continues_line(state), state, &[], seen.now),
-            false => told(state),
+            false => next_step_text(state),
         };
         NextStep::new(&state.position(), "", &next_in_the_line(state), details)
     }
@@ -126,7 +126,7 @@ impl ModeRules for Orchestration {
             Some(session) if session.given.is_empty() && session.says.is_empty() => {
                 "Next: end your turn; Ralph then names the agent to call.".to_owned()
             }
-            _ => told(state),
+            _ => next_step_text(state),
         };
         flow::loop_prompt(facts + RULES, steers, &told)
     }
@@ -259,7 +259,7 @@ pub fn ends(state: &mut LoopState, routed: &Routed, proof: Option<&Proof>) -> Ro
 
 fn open_criteria(state: &LoopState, proof: &Proof) -> String {
     let open = state.acceptance_criteria.iter().filter_map(|criterion| {
-        let standing = proof.standing(criterion);
+        let standing = proof.criterion_status(criterion);
         let changed = proof.changed.get(&criterion.id).map_or(&[][..], Vec::as_slice);
         let why = || completion_feedback::why(criterion, standing, changed);
         (!proof.proves(criterion)).then(|| {
@@ -282,7 +282,7 @@ fn open_criteria(state: &LoopState, proof: &Proof) -> String {
 }
 
 /// The next step, as given at a stop.
-pub fn told(state: &LoopState) -> String {
+pub fn next_step_text(state: &LoopState) -> String {
     let Some(session) = state.orchestration() else { return String::new() };
     let text = match session.given.as_slice() {
         [] => format!("Next: {}", session.says),

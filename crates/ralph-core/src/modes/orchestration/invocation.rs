@@ -141,7 +141,7 @@ impl OrchestrationCall {
 
     /// The key that identifies the call; `None` for a mode of another version.
     pub fn key(&self) -> Option<CallKey> {
-        let mode = Mode::of(&self.mode)?;
+        let mode = Mode::from_word(&self.mode)?;
         Some(CallKey {
             mode,
             task: self.task.clone(),
@@ -151,7 +151,7 @@ impl OrchestrationCall {
     }
 
     pub fn agent(&self) -> Option<AgentRole> {
-        Mode::of(&self.mode).map(Mode::agent)
+        Mode::from_word(&self.mode).map(Mode::agent)
     }
 
     /// True if the call has this key.

@@ -75,7 +75,7 @@ fn due(seen: &Snapshot, now: Timestamp) -> MachineStep {
     let mut current = seen.clone();
     let mut first: Option<Vec<OrchestrationFinding>> = None;
     for _ in 0..MOST_MOVES {
-        let picture = Picture::of(&current);
+        let picture = Picture::from_snapshot(&current);
         let found = findings(&current, &picture);
         let (state, iteration) = resolve(&picture);
         let step = |state, changes, act, findings| MachineStep {
@@ -83,7 +83,7 @@ fn due(seen: &Snapshot, now: Timestamp) -> MachineStep {
             iteration,
             wave: wave(&picture, state),
             changes,
-            heard: told(&act, state, &current),
+            heard: carried_signals(&act, state, &current),
             act,
             findings,
         };
@@ -122,7 +122,7 @@ fn due(seen: &Snapshot, now: Timestamp) -> MachineStep {
     }
     // No test reaches this line; without the limit, a state that never changes would hang the
     // caller.
-    let (state, iteration) = resolve(&Picture::of(&current));
+    let (state, iteration) = resolve(&Picture::from_snapshot(&current));
     let act =
         Act::Failed(format!("could not leave the state {state}; run `ralph session validate`"));
     MachineStep {
@@ -137,7 +137,7 @@ fn due(seen: &Snapshot, now: Timestamp) -> MachineStep {
 }
 
 /// The names of the signals that the calls of this act carry.
-fn told(act: &Act, state: State, seen: &Snapshot) -> Vec<String> {
+fn carried_signals(act: &Act, state: State, seen: &Snapshot) -> Vec<String> {
     match act {
         Act::Invoke(calls) if calls.iter().any(Invocation::carries_a_signal) => {
             listen(state, &seen.signals).names
@@ -366,7 +366,7 @@ fn held(seen: &Snapshot, mut step: MachineStep) -> MachineStep {
     }
     if !step.changes.is_empty() {
         // The state does not change.
-        let picture = Picture::of(seen);
+        let picture = Picture::from_snapshot(seen);
         (step.state, step.iteration) = resolve(&picture);
         step.wave = wave(&picture, step.state);
     }

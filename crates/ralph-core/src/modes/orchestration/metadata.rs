@@ -52,7 +52,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    pub fn of(progress: &Progress) -> Counts {
+    pub fn from_progress(progress: &Progress) -> Counts {
         let mut counts = Counts::default();
         for entry in progress.tasks() {
             counts.total += 1;
@@ -132,7 +132,7 @@ impl OrchestrationMetadata {
             ));
         }
         let state = yaml.text(&["orchestrator", "state"]);
-        if let Some(word) = state.filter(|word| State::of(word).is_none()) {
+        if let Some(word) = state.filter(|word| State::from_word(word).is_none()) {
             let words: Vec<&str> = State::ALL.into_iter().map(State::word).collect();
             let line = yaml.line(&["orchestrator", "state"]).unwrap_or_default();
             found.push(invalid(
@@ -145,9 +145,9 @@ impl OrchestrationMetadata {
             created_at: time(&yaml, "created_at"),
             updated_at: time(&yaml, "updated_at"),
             iteration,
-            state: state.and_then(State::of),
+            state: state.and_then(State::from_word),
             wave: yaml.number(&["orchestrator", "current_wave"]),
-            standing: yaml.text(&["status"]).and_then(MetadataStatus::of),
+            standing: yaml.text(&["status"]).and_then(MetadataStatus::from_word),
         };
         (metadata, found)
     }

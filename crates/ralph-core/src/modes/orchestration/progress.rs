@@ -470,7 +470,7 @@ impl TaskMark {
     }
 
     /// The status of a mark, with or without its brackets.
-    pub fn of(mark: &str) -> Option<TaskMark> {
+    pub fn from_mark(mark: &str) -> Option<TaskMark> {
         let inner = mark.strip_prefix('[').and_then(|mark| mark.strip_suffix(']'));
         let inner = inner.unwrap_or(mark);
         TaskMark::ALL.into_iter().find(|status| status.mark()[1..2] == *inner)
@@ -480,7 +480,7 @@ impl TaskMark {
     pub fn typed(text: &str) -> Option<TaskMark> {
         let words = ["open", "started", "review", "done", "failed", "cancelled"];
         let at = words.iter().position(|word| word.eq_ignore_ascii_case(text));
-        at.map_or_else(|| TaskMark::of(text), |at| TaskMark::ALL.get(at).copied())
+        at.map_or_else(|| TaskMark::from_mark(text), |at| TaskMark::ALL.get(at).copied())
     }
 
     /// The same, also for a mark that is only nearly written as it should be.
@@ -491,7 +491,7 @@ impl TaskMark {
             "p" => Some(TaskMark::ReviewPending),
             "f" => Some(TaskMark::Failed),
             "c" => Some(TaskMark::Cancelled),
-            mark => TaskMark::of(mark),
+            mark => TaskMark::from_mark(mark),
         }
     }
 

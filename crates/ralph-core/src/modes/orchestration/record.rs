@@ -97,7 +97,7 @@ impl Snapshot {
         let mut iterations = BTreeMap::new();
         for (path, text) in &self.files {
             if let Some(OrchestrationFile::IterationMetadata(iteration)) =
-                OrchestrationFile::of(path)
+                OrchestrationFile::from_path(path)
             {
                 let text = text.as_deref().unwrap_or_default();
                 iterations.insert(iteration, IterationMetadata::parse(text, iteration).0);
@@ -112,7 +112,7 @@ impl Snapshot {
         let is_damaged = |place: OrchestrationFile<'_>| {
             before.damage.iter().any(|finding| finding.file == place.to_string())
         };
-        let counts = self.record.progress.as_ref().map(Counts::of).unwrap_or_default();
+        let counts = self.record.progress.as_ref().map(Counts::from_progress).unwrap_or_default();
         let mut rendered = Vec::new();
         if let Some(progress) = &self.record.progress
             && (self.record.progress != before.record.progress
@@ -210,7 +210,7 @@ mod tests {
             assert!(seen.damage.iter().any(|it| it.what.contains(told)), "{:?}", seen.damage);
             assert!(!is_invalid(&validate(&seen)), "nobody has to be called");
             assert_eq!(after.record.progress, whole.seen.record.progress, "{told}");
-            assert_eq!(resolve(&Picture::of(&after)), (State::Batching, 1), "{told}");
+            assert_eq!(resolve(&Picture::from_snapshot(&after)), (State::Batching, 1), "{told}");
             assert!(writes(&seen, &after).iter().any(|write| write.path == file), "{told}");
             let mut again = after.clone();
             again.read_status(Some(&after.record));
@@ -225,7 +225,7 @@ mod tests {
                 session.edit("metadata.yaml", "state: BATCHING", "state: COMPLETE");
                 session.edit("metadata.yaml", "version: 1\n", version);
             });
-            resolve(&Picture::of(&seen)).0
+            resolve(&Picture::from_snapshot(&seen)).0
         };
         assert_eq!(state("version: 1\n"), State::Batching);
         assert_eq!(state("version: 2\n"), State::Complete);

@@ -85,7 +85,7 @@ impl Tries {
     }
 
     pub fn ended(&mut self, key: &CallKey, how: CallEnd, now: Timestamp) {
-        let one = self.of(key, now);
+        let one = self.entry(key, now);
         one.last = now;
         match how {
             CallEnd::Met => (one.failures, one.ends) = (0, one.ends.saturating_add(1)),
@@ -95,22 +95,22 @@ impl Tries {
 
     /// Records that a call about the task of an execution left it as failed.
     pub fn left_failed(&mut self, key: &CallKey, now: Timestamp) {
-        let one = self.of(key, now);
+        let one = self.entry(key, now);
         one.left_failed = one.left_failed.saturating_add(1);
     }
 
     /// Records that the task of an execution was marked as failed.
     pub fn marked_failed(&mut self, key: &CallKey, now: Timestamp) {
-        let one = self.of(key, now);
+        let one = self.entry(key, now);
         one.marked_failed = one.marked_failed.saturating_add(1);
     }
 
     /// Records that the user began this attempt of an execution by hand.
     pub fn begun(&mut self, key: &CallKey, attempt: u32, now: Timestamp) {
-        self.of(key, now).begun = attempt;
+        self.entry(key, now).begun = attempt;
     }
 
-    fn of(&mut self, key: &CallKey, now: Timestamp) -> &mut Try {
+    fn entry(&mut self, key: &CallKey, now: Timestamp) -> &mut Try {
         let place = self.0.iter().position(|one| one.key == *key).unwrap_or_else(|| {
             let (failures, ends, left_failed, marked_failed, begun) = (0, 0, 0, 0, 0);
             let key = key.clone();

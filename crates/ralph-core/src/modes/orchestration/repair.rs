@@ -28,7 +28,7 @@ pub struct Mended {
 pub fn repair(seen: &Snapshot, now: LocalTime) -> Mended {
     let mut after = seen.clone();
     let mut done = Vec::new();
-    let picture = Picture::of(seen);
+    let picture = Picture::from_snapshot(seen);
     let (state, iteration) = resolve(&picture);
     let is_begun = state != State::Initializing || seen.has(OrchestrationFile::Progress);
     if is_begun && !seen.damage.iter().any(is_unreadable) {
@@ -112,7 +112,7 @@ fn mend_metadata(
 ) {
     // The other files show the state, so resolve it without the unreadable file.
     let found = after.record.metadata.take();
-    let (state, _) = resolve(&Picture::of(after));
+    let (state, _) = resolve(&Picture::from_snapshot(after));
     if found.is_none() {
         let what =
             format!("it was missing; rewrote it with the state {state}, iteration {iteration}");
@@ -137,7 +137,7 @@ mod tests {
     const TASKS: &[(&str, &[&str])] =
         &[("task-1", &[]), ("task-2", &[]), ("task-3", &[]), ("task-4", &[])];
 
-    fn told(findings: &[OrchestrationFinding]) -> Vec<String> {
+    fn finding_texts(findings: &[OrchestrationFinding]) -> Vec<String> {
         findings.iter().map(ToString::to_string).collect()
     }
 
@@ -164,7 +164,7 @@ mod tests {
         let mended = repair(&session.seen, now().into());
         let states = State::ALL.map(State::word).join(", ");
         assert_eq!(
-            told(&mended.done),
+            finding_texts(&mended.done),
             [
                 "progress.md: the legend does not name `[P]`",
                 "metadata.yaml: `version` is missing",
@@ -182,7 +182,7 @@ mod tests {
         session.edit("progress.md", "- [ ] task-2", "- [?] task-2");
         let mended = repair(&session.seen, now().into());
         assert_eq!((&mended.after, mended.done), (&session.seen, vec![]));
-        let left = told(&mended.left);
+        let left = finding_texts(&mended.left);
         assert!(left.iter().any(|one| one.contains("`[?]` is not a status")), "{left:?}");
     }
 
@@ -211,7 +211,7 @@ mod tests {
         let statuses: Vec<&str> =
             progress.tasks().iter().map(|entry| entry.status.mark()).collect();
         assert_eq!(statuses, ["[x]", "[F]", "[P]", "[ ]"]);
-        assert!(told(&mended.done)[0].starts_with("metadata.yaml:2: this is not YAML"));
+        assert!(finding_texts(&mended.done)[0].starts_with("metadata.yaml:2: this is not YAML"));
         let metadata = mended.after.text(OrchestrationFile::Metadata).unwrap();
         assert!(metadata.contains("state: REVIEWING_BATCH\n"), "{metadata}");
     }

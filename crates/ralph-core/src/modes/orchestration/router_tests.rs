@@ -14,7 +14,7 @@ use super::signal::UnheardSignal;
 use super::state::{MetadataStatus, State};
 use crate::stop::RouterStep;
 
-fn told(found: &[OrchestrationFinding]) -> Vec<String> {
+fn finding_texts(found: &[OrchestrationFinding]) -> Vec<String> {
     found.iter().map(|one| format!("{:?} {one}", one.weight)).collect()
 }
 
@@ -432,7 +432,7 @@ fn what_was_damaged_is_rendered_anew_and_what_is_invalid_is_left() {
     sample.seen.files.insert("progress.md".to_owned(), Some(damaged));
     sample.seen.read_status(Some(&kept));
     assert_eq!(
-        told(&sample.seen.damage),
+        finding_texts(&sample.seen.damage),
         [
             "Notice progress.md:18: `[?]` is not a status; write one of `[ ]`, `[/]`, `[P]`, `[x]`, `[F]`, `[C]`"
         ]
@@ -460,7 +460,7 @@ fn what_is_missing_is_as_it_is_kept() {
         };
         sample.seen.read_status(Some(&kept));
         sample.seen.files = before;
-        (sample.seen.record.clone(), told(&sample.seen.damage))
+        (sample.seen.record.clone(), finding_texts(&sample.seen.damage))
     };
     assert_eq!(read("plan.md", Some("x")), (kept.clone(), vec![]));
     let missing = |file: &str| vec![format!("Notice {file}: it was missing")];

@@ -52,9 +52,9 @@ pub fn may_change<'a>(
 ) -> Result<Option<OrchestrationFile<'a>>, RuleRefusal> {
     let place = match path.starts_with("../") {
         true => Some(OrchestrationFile::Instructions),
-        false => OrchestrationFile::of(path),
+        false => OrchestrationFile::from_path(path),
     };
-    let picture = Picture::of(seen);
+    let picture = Picture::from_snapshot(seen);
     let status = |task: &str| Some(picture.progress.as_ref()?.task(task)?.status);
     let mut target = WriteTarget { exists: seen.files.contains_key(path), ..Default::default() };
     match place {
@@ -289,7 +289,7 @@ fn allowed_marks(mode: Mode, is_own: bool) -> &'static [TaskMark] {
 /// # Errors
 /// The rule, and the prompt that is allowed.
 pub fn may_call(given: &[Invocation], kind: &str, prompt: &str) -> Result<usize, RuleRefusal> {
-    let Some(agent) = AgentRole::of(kind) else {
+    let Some(agent) = AgentRole::from_agent_type(kind) else {
         let names: Vec<&str> = AgentRole::ALL.iter().map(|agent| agent.name()).collect();
         return Err(RuleRefusal(format!(
             "`{kind}` is not an agent of this orchestration; call one of {}",
@@ -329,7 +329,7 @@ mod tests {
 
     #[track_caller]
     fn check(writer: Writer<'_>, path: &str, target: WriteTarget, refused: Option<&str>) {
-        match (may_write(writer, OrchestrationFile::of(path), target), refused) {
+        match (may_write(writer, OrchestrationFile::from_path(path), target), refused) {
             (Ok(()), None) => {}
             (Err(RuleRefusal(told)), Some(words)) => assert!(told.contains(words), "{told}"),
             (other, _) => panic!("{path}: {other:?}"),
@@ -370,7 +370,7 @@ mod tests {
         let modes = [Mode::Update, Mode::Brainstorm, Mode::Execute, Mode::TaskReview];
         for (path, allowed) in paths {
             for (mode, allowed) in modes.into_iter().zip(allowed) {
-                let result = may_write(agent(mode, "a"), OrchestrationFile::of(path), NEW);
+                let result = may_write(agent(mode, "a"), OrchestrationFile::from_path(path), NEW);
                 assert_eq!(result.is_ok(), allowed, "{mode} {path}: {result:?}");
             }
         }

@@ -61,7 +61,7 @@ impl Snapshot {
     }
 
     /// The orchestration's status; `None` if the metadata do not contain it.
-    pub fn standing(&self) -> Option<MetadataStatus> {
+    pub fn metadata_status(&self) -> Option<MetadataStatus> {
         self.record.metadata.as_ref()?.standing
     }
 
@@ -94,7 +94,7 @@ pub struct Picture {
 }
 
 impl Picture {
-    pub fn of(seen: &Snapshot) -> Picture {
+    pub fn from_snapshot(seen: &Snapshot) -> Picture {
         let mut findings = Vec::new();
         let (rails, found) = Guardrails::parse(seen.instructions.as_deref().unwrap_or_default());
         findings.extend(found);
@@ -112,7 +112,7 @@ impl Picture {
             findings,
         };
         for (path, text) in &seen.files {
-            if let Some(place) = OrchestrationFile::of(path) {
+            if let Some(place) = OrchestrationFile::from_path(path) {
                 picture.take(place, text.as_deref());
             }
         }

@@ -54,7 +54,7 @@ impl State {
     }
 
     /// The state with this word.
-    pub fn of(word: &str) -> Option<State> {
+    pub fn from_word(word: &str) -> Option<State> {
         State::ALL.into_iter().find(|state| state.word() == word)
     }
 }
@@ -90,7 +90,7 @@ impl MetadataStatus {
     }
 
     /// The status with this word.
-    pub fn of(word: &str) -> Option<MetadataStatus> {
+    pub fn from_word(word: &str) -> Option<MetadataStatus> {
         MetadataStatus::ALL.into_iter().find(|standing| standing.word() == word)
     }
 }

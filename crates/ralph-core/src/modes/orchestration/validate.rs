@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 /// Reports all problems: worst first, then by file and line.
 pub fn validate(seen: &Snapshot) -> Vec<OrchestrationFinding> {
-    findings(seen, &Picture::of(seen))
+    findings(seen, &Picture::from_snapshot(seen))
 }
 
 pub(super) fn findings(seen: &Snapshot, picture: &Picture) -> Vec<OrchestrationFinding> {
@@ -159,7 +159,7 @@ fn of_tasks(picture: &Picture, progress: &Progress) -> Vec<OrchestrationFinding>
         let what = format!("{} is missing in `progress.md` and counts as open", task.id);
         found.push(OrchestrationFinding::new(OrchestrationFile::Task(&task.id), 0, what));
     }
-    let wanted = TaskFiles::of(picture, progress);
+    let wanted = TaskFiles::from_picture(picture, progress);
     found.extend(
         wanted
             .flaws()
@@ -178,7 +178,7 @@ fn marks_elsewhere(seen: &Snapshot, progress: &Progress) -> Vec<OrchestrationFin
             place @ (OrchestrationFile::Plan
             | OrchestrationFile::Task(_)
             | OrchestrationFile::Questions(_)),
-        ) = OrchestrationFile::of(path)
+        ) = OrchestrationFile::from_path(path)
         else {
             continue;
         };
@@ -187,7 +187,7 @@ fn marks_elsewhere(seen: &Snapshot, progress: &Progress) -> Vec<OrchestrationFin
             let Some((mark, rest)) = rest.trim_start().split_at_checked(3) else { continue };
             let word = rest.trim_start().split([' ', ':', '(']).next().unwrap_or_default();
             if mark.starts_with('[')
-                && TaskMark::of(mark).is_some()
+                && TaskMark::from_mark(mark).is_some()
                 && ids.iter().any(|id| id == word)
             {
                 let what = format!("write the status of {word} in `progress.md` only");

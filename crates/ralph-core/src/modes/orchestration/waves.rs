@@ -48,7 +48,7 @@ impl Outlook {
 
 impl TaskFiles {
     /// Takes the tasks that have a file. A task without an entry in the progress is open.
-    pub fn of(picture: &Picture, progress: &Progress) -> TaskFiles {
+    pub fn from_picture(picture: &Picture, progress: &Progress) -> TaskFiles {
         let mut statuses: BTreeMap<String, TaskMark> =
             picture.tasks.iter().map(|task| (task.id.clone(), TaskMark::Open)).collect();
         for entry in progress.tasks() {

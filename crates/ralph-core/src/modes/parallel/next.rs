@@ -99,7 +99,7 @@ fn held_up(state: &LoopState, summary: &TaskSummary, now: Timestamp) -> Vec<Stri
     let graph = Graph::new(&state.task_graph, now);
     let holds = |task: &&Task| {
         use graph::TaskReadiness::{Blocked, Failed, InProgress, Unknown};
-        matches!(graph.standing(task), Failed | Blocked | InProgress | Unknown)
+        matches!(graph.readiness(task), Failed | Blocked | InProgress | Unknown)
     };
     let mut why: Vec<String> = state
         .task_graph

@@ -162,8 +162,8 @@ pub fn judge(
             WorkerStanding::Done if changed_nothing && (declares || !report.files.is_empty()) => {
                 (WorkerStanding::Partial, "it says DONE, and nothing has changed".to_owned())
             }
-            WorkerStanding::Done => (WorkerStanding::Done, told(&report, &wrong)),
-            ref status => (status.clone(), told(&report, &wrong)),
+            WorkerStanding::Done => (WorkerStanding::Done, result_text(&report, &wrong)),
+            ref status => (status.clone(), result_text(&report, &wrong)),
         },
     };
     worker.standing = standing.clone();
@@ -191,7 +191,7 @@ fn close(state: &mut LoopState, id: &str, status: TaskStatus, said: &str) -> Str
 }
 
 /// The part of a report that later agents read.
-fn told(report: &WorkerReport, wrong: &[String]) -> String {
+fn result_text(report: &WorkerReport, wrong: &[String]) -> String {
     let mut parts = Vec::new();
     let mut part = |label: &str, text: &str| {
         let text = text.replace('\n', " ");

@@ -72,7 +72,7 @@ fn step(state: &mut LoopState, seen: DriverSeen<'_>) -> DueRound {
                 return DueRound::Rest(format!("no step follows `{}`", plan.phase));
             }
         };
-        let Some(role) = Role::of(&call.subagent_type) else { continue };
+        let Some(role) = Role::from_agent_type(&call.subagent_type) else { continue };
         match may_call(plan, role, &call.prompt, seen.hash_now) {
             Ok(()) => return DueRound::Round(call),
             Err(why) => refused = why,

@@ -48,7 +48,7 @@ impl AtStop for Ralplan {
     }
 
     fn next_step(&self, state: &LoopState, _seen: &StopInputs) -> NextStep {
-        NextStep::new(&self.position(state), "", &next_in_the_line(state), told(state))
+        NextStep::new(&self.position(state), "", &next_in_the_line(state), next_step_text(state))
     }
 }
 
@@ -92,7 +92,7 @@ impl ModeRules for Ralplan {
             (path, "") => _ = write!(text, " Plan: `{path}`."),
             (path, hash) => _ = write!(text, " Plan: `{path}` ({hash})."),
         }
-        flow::loop_prompt(text + RULES, steers, &told(state))
+        flow::loop_prompt(text + RULES, steers, &next_step_text(state))
     }
 
     fn announcement(&self, state: &LoopState) -> String {
@@ -155,7 +155,7 @@ pub(super) fn at_step(state: &mut LoopState, document_gone: bool, now: Timestamp
     let bound = used_up(state, now);
     let limit = state.stall_limit;
     let Some(plan) = state.ralplan_mut() else { return StopVerdict::LetGo(AllowReason::NotLive) };
-    let stands = standing(plan);
+    let stands = progress_digest(plan);
     plan.still = if plan.told_at == stands { plan.still + 1 } else { 0 };
     plan.told_at = stands;
     let still = plan.still;
@@ -177,18 +177,18 @@ pub(super) fn at_step(state: &mut LoopState, document_gone: bool, now: Timestamp
 /// who closes the question to talk about it first must not see it again before they could say
 /// anything.
 pub fn asked(plan: &mut RalplanState) {
-    plan.told_at = standing(plan);
+    plan.told_at = progress_digest(plan);
 }
 
 /// Whether a stop has already told the session its next step. The end of an agent that arrives late
 /// adds nothing, and a step told twice would be taken twice.
 pub fn is_told(plan: &RalplanState) -> bool {
-    plan.told_at == standing(plan)
+    plan.told_at == progress_digest(plan)
 }
 
 /// A digest of the planning's progress. It leaves out who reported: agents that bring nothing new
 /// are not progress, however many there are.
-fn standing(plan: &RalplanState) -> String {
+fn progress_digest(plan: &RalplanState) -> String {
     let mut digest = Sha256::new();
     let lists = [&plan.failed_gates, &plan.questions, &plan.answers];
     let texts = [
@@ -208,7 +208,7 @@ fn standing(plan: &RalplanState) -> String {
 }
 
 /// The next step, as given at a stop.
-pub fn told(state: &LoopState) -> String {
+pub fn next_step_text(state: &LoopState) -> String {
     let Some(plan) = state.ralplan() else { return String::new() };
     bounded(&next(plan, flow::prefix(state)).to_string(), REASON_LIMIT)
 }
@@ -274,7 +274,7 @@ mod tests {
         let says = check(&mut state, &seen(), "go on");
         assert!(says.starts_with("Next: call the Agent tool with subagent_type `ralplan-planner`"));
         state.via = Some(crate::state::Registration::Plugin);
-        assert!(told(&state).contains("`ralph:ralplan-planner`"));
+        assert!(next_step_text(&state).contains("`ralph:ralplan-planner`"));
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn each_text_of_a_planning_names_it_and_what_comes_next() {
         "/ralplan in its session or `ralph ralplan run` in a terminal continues it"
     );
     let (plan_state, plain) = (state, LoopState::default());
-    assert_eq!((told(&plain), Ralplan.position(&plain)), (String::new(), String::new()));
+    assert_eq!((next_step_text(&plain), Ralplan.position(&plain)), (String::new(), String::new()));
     assert_eq!(Ralplan.loop_prompt("HEADING", &plain, &[], NOW), "HEADING");
     assert_eq!(mode::label(&plan_state.mode), "planning");
 }
@@ -186,10 +186,10 @@ fn the_paths_and_digests_of_plans_are_checked_to_the_letter() {
     assert_eq!((short(H1), short("abc")), ("111111111111", "abc"));
     assert_eq!(digest(b"").get(..8), Some("e3b0c442"));
     for role in Role::ALL {
-        assert_eq!(Role::of(role.agent()), Some(role));
-        assert_eq!(Role::of(&format!("ralph:{}", role.agent())), Some(role));
+        assert_eq!(Role::from_agent_type(role.agent()), Some(role));
+        assert_eq!(Role::from_agent_type(&format!("ralph:{}", role.agent())), Some(role));
     }
-    assert_eq!(Role::of("planner"), None);
+    assert_eq!(Role::from_agent_type("planner"), None);
     let at = |iteration| position(&RalplanState { iteration, ..planning() });
     assert_eq!([at(0), at(4), at(5), at(u32::MAX)], ["1/5", "5/5", "5/5", "5/5"]);
 }

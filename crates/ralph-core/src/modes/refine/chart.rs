@@ -5,7 +5,7 @@
 //! rounds looks small.
 
 use super::state::{Refinement, RoundEntry};
-use super::{Mode, RoundEnd, look};
+use super::{Mode, RoundEnd, evaluate_rounds};
 use crate::text::plural::noun;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -90,7 +90,7 @@ pub fn lines(session: &Refinement) -> Vec<String> {
     }
     let (done, most) = (session.iterations_completed, session.settings.max_iterations);
     let mut standing = format!("round {done} of {most}, {} left", session.left());
-    let streak = look(&session.history, &session.settings).streak;
+    let streak = evaluate_rounds(&session.history, &session.settings).streak;
     if streak > 0 && !session.status.is_over() {
         let needed = session.settings.plateau_threshold;
         standing.push_str(&format!(

@@ -57,7 +57,7 @@ impl AtStop for Refine {
 
     fn next_step(&self, state: &LoopState, _seen: &StopInputs) -> NextStep {
         let next = next_in_the_line(state);
-        NextStep::new(&state.position(), "", &next, told(state))
+        NextStep::new(&state.position(), "", &next, next_step_text(state))
     }
 }
 
@@ -78,7 +78,7 @@ impl ModeRules for Refine {
              nothing yourself. Call one agent for each round, in the foreground, and ask no questions \
              before the end."
         );
-        flow::loop_prompt(text, steers, &told(state))
+        flow::loop_prompt(text, steers, &next_step_text(state))
     }
 
     fn next_hint(&self, state: &LoopState) -> Option<String> {
@@ -197,7 +197,7 @@ fn stands_still(
 }
 
 /// The text for the model at a stop: the progress and the next step.
-pub fn told(state: &LoopState) -> String {
+pub fn next_step_text(state: &LoopState) -> String {
     let Some(refining) = state.refining() else { return String::new() };
     let RefineState { name, word, open, .. } = refining;
     let (done, most) = (state.iteration, state.max_iterations);
@@ -329,16 +329,16 @@ mod tests {
         assert_eq!(stop(&mut between, &seen()), StopVerdict::GoOn, "no token ends it");
         assert_eq!(between.turn.as_ref().unwrap().prompt_id, "p");
         assert_eq!(between.iteration, 2, "a stop is no round");
-        let says = told(&between);
+        let says = next_step_text(&between);
         assert!(says.contains("`a b`: 2 of 5 rounds done"), "{says}");
         assert!(says.contains("begin --id 'a b'` opens round 3"), "{says}");
-        let says = told(&state(3, 2, 3));
+        let says = next_step_text(&state(3, 2, 3));
         assert!(says.contains("Round 3 is open") && says.contains("refine end"), "{says}");
-        assert!(told(&state(0, 3, 5)).contains("has room for 5 rounds"));
+        assert!(next_step_text(&state(0, 3, 5)).contains("has room for 5 rounds"));
         let whole =
             Refine.loop_prompt("Ralph loop L", &between, &["be brief".to_owned()], seen().now);
         assert!(whole.starts_with("Ralph loop L") && whole.contains("STEER: be brief"), "{whole}");
-        assert!(whole.ends_with(&told(&between)), "{whole}");
+        assert!(whole.ends_with(&next_step_text(&between)), "{whole}");
     }
 
     #[test]

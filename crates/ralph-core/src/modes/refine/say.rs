@@ -108,8 +108,10 @@ pub fn commit(name: &str, session: &Refinement, entry: &RoundEntry) -> String {
 /// How a finished refinement ended, from its stored status; empty while it continues.
 pub fn of_status(session: &Refinement) -> Vec<String> {
     let at = session.iterations_completed;
-    let outcome = match (&session.status, super::look(&session.history, &session.settings).plateau)
-    {
+    let outcome = match (
+        &session.status,
+        super::evaluate_rounds(&session.history, &session.settings).plateau,
+    ) {
         (Status::Plateau, Some(plateau)) => RefineOutcome::Plateau(plateau),
         (Status::Plateau, None) => RefineOutcome::Plateau(Plateau { at, is_early: false }),
         (Status::MaxIterations, _) => RefineOutcome::Cap { at },

@@ -243,7 +243,7 @@ fn close(
 /// # Errors
 /// The event does not fit the refinement's state; the refinement is unchanged.
 fn ended(session: &mut Refinement, now: Timestamp) -> RefineOutcome {
-    if let Some(plateau) = look(&session.history, &session.settings).plateau {
+    if let Some(plateau) = evaluate_rounds(&session.history, &session.settings).plateau {
         session.plateau_at = Some(plateau.at);
         over(session, Status::Plateau, now);
         return RefineOutcome::Plateau(plateau);
@@ -294,7 +294,7 @@ pub struct Plateau {
 }
 
 /// Evaluates all rounds of a refinement.
-pub fn look(history: &[RoundEntry], settings: &RefineSettings) -> Look {
+pub fn evaluate_rounds(history: &[RoundEntry], settings: &RefineSettings) -> Look {
     let (mut streak, mut before) = (0, None);
     for round in history {
         // An edit from outside makes the text a new one, so the round before it does not count.
@@ -359,7 +359,9 @@ mod plateau_tests {
 
     /// The first round at which a refinement would end.
     fn first(rounds: &[RoundEntry], settings: &RefineSettings) -> Option<u32> {
-        (1..=rounds.len()).find_map(|to| look(&rounds[..to], settings).plateau).map(|one| one.at)
+        (1..=rounds.len())
+            .find_map(|to| evaluate_rounds(&rounds[..to], settings).plateau)
+            .map(|one| one.at)
     }
 
     #[test]
@@ -447,7 +449,7 @@ mod plateau_tests {
     #[test]
     fn a_plateau_is_early_up_to_the_fourth_round() {
         let early = |said: &[i64]| {
-            look(&rounds(said), &RefineSettings::default())
+            evaluate_rounds(&rounds(said), &RefineSettings::default())
                 .plateau
                 .map(|one| (one.at, one.is_early))
         };
@@ -481,7 +483,8 @@ mod plateau_tests {
                 }
             }
             assert!(
-                look(&more, &settings).streak <= look(&less, &settings).streak,
+                evaluate_rounds(&more, &settings).streak
+                    <= evaluate_rounds(&less, &settings).streak,
                 "{less:?} {more:?}"
             );
         }

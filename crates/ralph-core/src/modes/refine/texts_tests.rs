@@ -1,7 +1,7 @@
 //! What is said about a refinement and its rounds, each in whole.
 
 use super::chart::{PictureBar, bars};
-use super::in_session::{Refine, full, is_full, made, told};
+use super::in_session::{Refine, full, is_full, made, next_step_text};
 use super::measure::{ArtefactChange, BeadChange, PlanChange};
 use super::prompt::{Prompt, PromptFlaw, Tracker, render};
 use super::say;
@@ -61,7 +61,7 @@ fn each_text_of_a_refinement_in_a_session_names_it() {
     }
     let plain = LoopState::default();
     assert_eq!(Refine.after_end(&plain, &EndingKind::Plateau), None);
-    assert_eq!((told(&plain), made(&plain)), (String::new(), 0));
+    assert_eq!((next_step_text(&plain), made(&plain)), (String::new(), 0));
     assert_eq!(
         Refine.blocks_start(&running, true).as_deref(),
         Some(
@@ -76,7 +76,7 @@ fn each_text_of_a_refinement_in_a_session_names_it() {
             "HEADING\nRules: agents refine, Ralph measures and names the next step; you change nothing \
              yourself. Call one agent for each round, in the foreground, and ask no questions before the \
              end.\nThe user said: STEER: less\n{}",
-            told(&running)
+            next_step_text(&running)
         )
     );
     running.pause(PauseCause::Person, "", NOW);
@@ -103,16 +103,19 @@ fn a_stop_names_the_next_step_of_a_refinement() {
              user can end it with /ralph-cancel."
         )
     };
-    assert_eq!(told(&free), whole("5 rounds", "`ralph refine begin --id 'a b'` opens round 3."));
     assert_eq!(
-        told(&LoopState { max_iterations: 1, ..open.clone() }),
+        next_step_text(&free),
+        whole("5 rounds", "`ralph refine begin --id 'a b'` opens round 3.")
+    );
+    assert_eq!(
+        next_step_text(&LoopState { max_iterations: 1, ..open.clone() }),
         whole(
             "1 round",
             "Round 3 is open: pass the whole answer of its agent to `ralph refine end --id 'a b'` on standard \
              input. If no agent was called for it, `ralph refine begin --id 'a b'` repeats its prompt."
         )
     );
-    assert_eq!(told(&no_room), whole("5 rounds", &format!("{FULL} {THEN}")));
+    assert_eq!(next_step_text(&no_room), whole("5 rounds", &format!("{FULL} {THEN}")));
     assert_eq!(
         full(open.refining().unwrap()),
         format!(

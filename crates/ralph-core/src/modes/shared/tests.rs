@@ -20,7 +20,10 @@ fn a_loop_that_is_a_part_of_a_shared_one_says_so_also_after_it_was_stored() {
     let state = begin(&Remote::new("T-1").view(), &membership());
     let text = serde_json::to_string(&state).unwrap();
     let read: LoopState = serde_json::from_str(&text).unwrap();
-    assert_eq!((of(&read), of(&LoopState::default())), (Some(membership()), None));
+    assert_eq!(
+        (read_membership(&read), read_membership(&LoopState::default())),
+        (Some(membership()), None)
+    );
 }
 
 #[track_caller]

@@ -66,7 +66,7 @@ pub fn text(report: &CheckReport) -> Option<String> {
         .sort_by_key(|one| (!one.is_error, !report.files.contains(&one.file), &one.file, one.line));
     let mut n_told = 0;
     for finding in findings.iter().take(MOST) {
-        let line = told(finding, PER_FINDING);
+        let line = finding_text(finding, PER_FINDING);
         if units(&text) + units(&line) + 1 > room {
             break;
         }
@@ -105,11 +105,11 @@ fn head(report: &CheckReport) -> String {
 
 /// One finding with its complete text, for a file that a person or the model reads.
 pub fn in_full(finding: &Finding) -> String {
-    told(finding, usize::MAX)
+    finding_text(finding, usize::MAX)
 }
 
 /// `src/a.ts:3:5 error TS2322 (tsc): Type 'string' …`
-fn told(finding: &Finding, most: usize) -> String {
+fn finding_text(finding: &Finding, most: usize) -> String {
     let mut place = finding.file.clone();
     for number in [finding.line, finding.column].into_iter().flatten() {
         let _ = write!(place, ":{number}");

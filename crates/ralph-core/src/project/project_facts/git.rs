@@ -20,7 +20,7 @@ const MOST_CHANGES: usize = 15;
 pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
     // Outside a repository there is nothing to report.
     let head = project.git_text("HEAD")?;
-    let status = GitStatus::of(project);
+    let status = GitStatus::read(project);
     let mut lines = Vec::new();
     lines.extend(operations(project));
     lines.extend(status.as_ref().and_then(|status| {
@@ -65,7 +65,7 @@ pub(super) fn commits(project: &dyn Project) -> Option<Fact> {
 }
 
 pub(super) fn changes(project: &dyn Project) -> Option<Fact> {
-    let status = GitStatus::of(project)?;
+    let status = GitStatus::read(project)?;
     let heading = format!("uncommitted changes: {}", status.changes.len());
     match status.changes.len() {
         0 => Some(Fact::line("uncommitted changes: none")),
@@ -261,7 +261,7 @@ impl How {
 
 impl GitStatus {
     /// `None` if git fails.
-    fn of(project: &dyn Project) -> Option<GitStatus> {
+    fn read(project: &dyn Project) -> Option<GitStatus> {
         let printed = project.git(&STATUS)?;
         let mut status = GitStatus::default();
         for record in printed.split(|byte| *byte == 0) {

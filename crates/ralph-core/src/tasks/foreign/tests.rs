@@ -364,7 +364,7 @@ fn of_equal_tasks_in_one_section_each_keeps_its_box() {
 struct Draws(u64);
 
 impl Draws {
-    fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+    fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         choices[usize::try_from(self.0 >> 33).unwrap() % choices.len()]
@@ -375,16 +375,16 @@ impl Draws {
 fn whatever_is_written_around_the_boxes_stays_as_it_is() {
     for seed in 0..400_u64 {
         let mut draws = Draws(seed);
-        let end = draws.of(&["\n", "\r\n"]);
-        let mut text = draws.of(&["", "\u{feff}", "---\na: [ ]\n---\n"]).to_owned();
+        let end = draws.pick(&["\n", "\r\n"]);
+        let mut text = draws.pick(&["", "\u{feff}", "---\na: [ ]\n---\n"]).to_owned();
         for number in 1..=6 {
-            text.push_str(draws.of(&[
+            text.push_str(draws.pick(&[
                 "",
                 "<!-- - [ ] no -->\n",
                 "```\n- [ ] no\n```\n",
                 "# Ümlaut\n",
             ]));
-            let heading = draws.of(&[
+            let heading = draws.pick(&[
                 "",
                 "## High Priority",
                 "### Task %: née",
@@ -394,9 +394,9 @@ fn whatever_is_written_around_the_boxes_stays_as_it_is() {
             text.push_str(&heading.replace('%', &number.to_string()));
             text.push_str(end);
             for _ in 0..3 {
-                let bullet = draws.of(&["- ", "* ", "+ ", "1. ", "  - ", "\t* ", "2) "]);
-                let mark = draws.of(&["[ ] ", "[x] ", "[X] ", "[ ]  ", ""]);
-                let words = draws.of(&[
+                let bullet = draws.pick(&["- ", "* ", "+ ", "1. ", "  - ", "\t* ", "2) "]);
+                let mark = draws.pick(&["[ ] ", "[x] ", "[X] ", "[ ]  ", ""]);
+                let words = draws.pick(&[
                     "é – a",
                     "run `x` [ ]",
                     "**b**: c",

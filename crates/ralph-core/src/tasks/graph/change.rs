@@ -125,13 +125,13 @@ fn claimable(
 ) -> Result<(usize, Vec<Task>), TaskError> {
     let graph = Graph::new(tasks, now);
     let ClaimTarget::Id(id) = which else {
-        let next = tasks.iter().position(|task| graph.standing(task) == TaskReadiness::Ready);
+        let next = tasks.iter().position(|task| graph.readiness(task) == TaskReadiness::Ready);
         let found = next.map(|place| (place, findings(&graph, &tasks[place])));
         return found.ok_or_else(|| TaskError::NothingReady(graph.summary()));
     };
     let place = graph.place(id).ok_or_else(|| TaskError::NoSuchTask { id: id.to_owned() })?;
     let task = &tasks[place];
-    match graph.standing(task) {
+    match graph.readiness(task) {
         TaskReadiness::Ready => Ok((place, findings(&graph, task))),
         TaskReadiness::InProgress if task.owner.as_deref() == Some(owner) => {
             Ok((place, findings(&graph, task)))

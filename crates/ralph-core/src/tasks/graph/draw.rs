@@ -46,7 +46,7 @@ pub fn in_waves(tasks: &[Task], now: Timestamp) -> String {
 }
 
 fn line(graph: &Graph, task: &Task) -> String {
-    let word = graph.standing(task).word();
+    let word = graph.readiness(task).word();
     format!("{}  {word:<11}  {}", one_line(&task.id), one_line(&task.name))
 }
 
@@ -57,9 +57,9 @@ pub fn dot(tasks: &[Task], now: Timestamp) -> String {
         "digraph tasks {\n  rankdir=LR;\n  node [shape=box, style=filled, fontname=\"sans-serif\"];\n",
     );
     for (place, task) in tasks.iter().enumerate() {
-        let standing = graph.standing(task);
+        let standing = graph.readiness(task);
         let label = label(&task.id, &task.name, standing, dot_text);
-        let (_, colour) = look(standing);
+        let (_, colour) = class_and_colour(standing);
         let _ = writeln!(drawn, "  n{place} [label=\"{label}\", fillcolor=\"{colour}\"];");
     }
     for (from, to) in edges(&graph) {
@@ -73,7 +73,7 @@ pub fn dot(tasks: &[Task], now: Timestamp) -> String {
 pub fn mermaid(tasks: &[Task], now: Timestamp) -> String {
     let graph = Graph::new(tasks, now);
     let shown: Vec<DrawnTask> =
-        tasks.iter().map(|task| (&*task.id, &*task.name, graph.standing(task))).collect();
+        tasks.iter().map(|task| (&*task.id, &*task.name, graph.readiness(task))).collect();
     flowchart(&shown, edges(&graph))
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn flowchart(
     let mut drawn = String::from("flowchart LR\n");
     for (place, (id, name, standing)) in tasks.iter().enumerate() {
         let label = label(id, name, *standing, mermaid_text);
-        let _ = writeln!(drawn, "  n{place}[\"{label}\"]:::{}", look(*standing).0);
+        let _ = writeln!(drawn, "  n{place}[\"{label}\"]:::{}", class_and_colour(*standing).0);
     }
     for (from, to) in edges {
         let _ = writeln!(drawn, "  n{from} --> n{to}");
@@ -114,7 +114,7 @@ const LOOKS: [(TaskReadiness, &str, &str); 7] = [
 ];
 
 /// The class and the colour of a state.
-fn look(standing: TaskReadiness) -> (&'static str, &'static str) {
+fn class_and_colour(standing: TaskReadiness) -> (&'static str, &'static str) {
     let found = LOOKS.iter().find(|(one, ..)| *one == standing);
     found.map_or(("unknown", ""), |(_, class, colour)| (class, colour))
 }

@@ -121,7 +121,7 @@ fn shown<'g>(graph: &'g Graph, show: Show) -> impl Iterator<Item = (&'g Task, Ta
     graph
         .tasks
         .iter()
-        .map(|task| (task, graph.standing(task)))
+        .map(|task| (task, graph.readiness(task)))
         .filter(move |(_, standing)| show == Show::All || *standing != TaskReadiness::Done)
 }
 

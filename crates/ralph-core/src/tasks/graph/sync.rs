@@ -209,7 +209,7 @@ fn without_line(before: &Graph, lines: &[TaskLine]) -> HashMap<usize, String> {
 }
 
 fn by_itself(before: &Graph, task: &Task) -> Option<String> {
-    match before.standing(task) {
+    match before.readiness(task) {
         TaskReadiness::Done => Some(DONE.to_owned()),
         TaskReadiness::InProgress => {
             let owner = task.owner.as_deref().unwrap_or("someone");

@@ -33,7 +33,7 @@ pub(crate) fn plan(lines: &str) -> Plan {
         acceptance_criteria: vec![criterion],
         ..LoopState::default()
     };
-    Plan::of(&state, LEASE_SECONDS)
+    Plan::from_state(&state, LEASE_SECONDS)
 }
 
 pub(crate) fn receipt(criterion: &str, holds: bool) -> CriterionReceipt {

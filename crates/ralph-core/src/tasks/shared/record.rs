@@ -333,7 +333,7 @@ pub struct Plan {
 
 impl Plan {
     /// The plan of a loop that is being shared.
-    pub fn of(state: &LoopState, lease_seconds: u64) -> Plan {
+    pub fn from_state(state: &LoopState, lease_seconds: u64) -> Plan {
         let mut plan = Plan {
             prompt: state.prompt.clone(),
             acceptance_criteria: state.acceptance_criteria.clone(),
@@ -449,13 +449,13 @@ mod plan_tests {
         criterion.verified = true;
         criterion.receipt = Some(Receipt { tail: "SECRET".to_owned(), ..Receipt::default() });
         state.frozen = Some(Frozen { at: Some(Timestamp::UNIX_EPOCH), ..Frozen::default() });
-        let plan = Plan::of(&state, LEASE_SECONDS);
+        let plan = Plan::from_state(&state, LEASE_SECONDS);
         assert_eq!(plan.flaw(), None);
         let text = serde_json::to_string(&plan).unwrap();
         assert!(!text.contains("SECRET") && !text.contains("laptop"), "{text}");
         let agreed_later = Frozen { at: Some(Timestamp::MAX), ..Frozen::default() };
         state.frozen = Some(agreed_later);
-        assert_eq!(Plan::of(&state, LEASE_SECONDS).former_digest(), plan.former_digest());
+        assert_eq!(Plan::from_state(&state, LEASE_SECONDS).former_digest(), plan.former_digest());
     }
 
     #[test]

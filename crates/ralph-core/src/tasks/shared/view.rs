@@ -367,10 +367,10 @@ impl View {
         let done = tasks.iter().filter(|task| task.status == TaskStatus::Done);
         let mut done: BTreeSet<&str> = done.map(|task| task.id.as_str()).collect();
         done.extend(self.ledger.merged.iter().map(String::as_str));
-        tasks.iter().map(move |task| (task, self.standing(task, &done)))
+        tasks.iter().map(move |task| (task, self.task_standing(task, &done)))
     }
 
-    fn standing<'a>(&'a self, task: &Task, done: &BTreeSet<&str>) -> TaskStanding<'a> {
+    fn task_standing<'a>(&'a self, task: &Task, done: &BTreeSet<&str>) -> TaskStanding<'a> {
         if done.contains(task.id.as_str()) {
             return TaskStanding::Merged;
         }

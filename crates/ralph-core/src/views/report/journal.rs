@@ -55,7 +55,7 @@ pub enum LineRecord {
 
 impl LineRecord {
     /// Parses the record of a line for this event.
-    pub fn of(event: &str, record: Option<&Value>) -> LineRecord {
+    pub fn parse(event: &str, record: Option<&Value>) -> LineRecord {
         let Some(record) = record else { return LineRecord::None };
         match event {
             "Stop" => stop::StopRecord::deserialize(record)
@@ -183,7 +183,7 @@ pub(super) fn timeline(lines: &[ReportLine], spent: &[Spent]) -> (Vec<ReportTurn
 }
 
 fn step(line: &ReportLine) -> ReportStep {
-    let (what, tone, why) = told(line);
+    let (what, tone, why) = line_summary(line);
     let rows = line.rows.iter().filter(|(_, value)| !value.trim().is_empty()).take(MOST_DETAILS);
     let row = |(label, value): &(String, String)| {
         (words::line(label, 40), words::block(value, words::TEXT))
@@ -192,7 +192,7 @@ fn step(line: &ReportLine) -> ReportStep {
 }
 
 /// The summary of a line, without its folded details.
-fn told(line: &ReportLine) -> (String, Tone, String) {
+fn line_summary(line: &ReportLine) -> (String, Tone, String) {
     let because = || {
         let row = line.rows.iter().find(|(label, _)| label == "because");
         words::line(row.map_or(&line.why, |(_, value)| value), words::LONG)
@@ -375,7 +375,7 @@ pub enum FromWhen {
 
 impl Worth {
     /// Rates the word of a status. An unknown word from another version counts as a failure.
-    pub fn of(word: &str) -> Worth {
+    pub fn from_word(word: &str) -> Worth {
         let is = |standing: ReceiptStatus| standing.as_str() == word;
         match () {
             // Journals of older versions have the second words.
@@ -407,7 +407,7 @@ pub(super) fn history(state: &LoopState, lines: &[ReportLine], now: &[ReceiptSta
     let mut columns: Vec<Vec<Cell>> = Vec::new();
     for turn in turns(lines) {
         let mut looked = BTreeMap::new();
-        turn.lines.iter().for_each(|line| look(line, &mut known, &mut looked));
+        turn.lines.iter().for_each(|line| record_statuses(line, &mut known, &mut looked));
         let Some(number) = turn.number else { continue };
         let stop = turn.lines.iter().rev().find_map(ReportLine::stop);
         let tree = stop.and_then(|stop| stop.seen.tree.clone());
@@ -418,7 +418,7 @@ pub(super) fn history(state: &LoopState, lines: &[ReportLine], now: &[ReceiptSta
     moments.push(if state.ending.is_some() { "end" } else { "now" }.to_owned());
     let last = |(at, _): (usize, &&Criterion)| {
         let word = now.get(at).copied().unwrap_or(ReceiptStatus::NotRun).as_str();
-        Cell { worth: Worth::of(word), word: word.to_owned(), looked: FromWhen::Now }
+        Cell { worth: Worth::from_word(word), word: word.to_owned(), looked: FromWhen::Now }
     };
     columns.push(shown.iter().enumerate().map(last).collect());
     let n_moments_left_out = moments.len().saturating_sub(MOST_MOMENTS);
@@ -434,7 +434,11 @@ pub(super) fn history(state: &LoopState, lines: &[ReportLine], now: &[ReceiptSta
 }
 
 /// Records the statuses that a line reports.
-fn look(line: &ReportLine, known: &mut BTreeMap<String, Known>, looked: &mut BTreeMap<String, ()>) {
+fn record_statuses(
+    line: &ReportLine,
+    known: &mut BTreeMap<String, Known>,
+    looked: &mut BTreeMap<String, ()>,
+) {
     let mut take = |id: &str, word: &str, tree: Option<String>| {
         let word = words::spaced(word).replace(' ', "_");
         known.insert(id.to_owned(), Known { word, tree });
@@ -445,7 +449,7 @@ fn look(line: &ReportLine, known: &mut BTreeMap<String, Known>, looked: &mut BTr
     let Some(proof) = &stop.seen.proof else { return };
     let tree = stop.seen.tree_after_checks.as_ref().or(stop.seen.tree.as_ref());
     for criterion in &stop.before.acceptance_criteria {
-        take(&criterion.id, proof.standing(criterion).as_str(), tree.cloned());
+        take(&criterion.id, proof.criterion_status(criterion).as_str(), tree.cloned());
     }
 }
 
@@ -462,9 +466,9 @@ fn cell(
     let looked = if is_looked_at { FromWhen::Now } else { FromWhen::Before };
     let has_changed = !is_looked_at
         && matches!((&known.tree, tree), (Some(then), Some(now)) if then != now)
-        && Worth::of(&known.word) != Worth::Never;
+        && Worth::from_word(&known.word) != Worth::Never;
     let word = if has_changed { ReceiptStatus::Stale.as_str() } else { &known.word };
-    Cell { worth: Worth::of(word), word: word.to_owned(), looked }
+    Cell { worth: Worth::from_word(word), word: word.to_owned(), looked }
 }
 
 // Problems: refusals, stalls, check failures, and tasks that were given up.
@@ -504,7 +508,8 @@ fn refused(lines: &[ReportLine]) -> Items {
         let stop = line.stop()?;
         let proof = stop.seen.proof.as_ref();
         let open = stop.before.acceptance_criteria.iter().filter_map(|criterion| {
-            let standing = proof.map_or(ReceiptStatus::NotRun, |proof| proof.standing(criterion));
+            let standing =
+                proof.map_or(ReceiptStatus::NotRun, |proof| proof.criterion_status(criterion));
             let why = completion_feedback::why(criterion, standing, &[]);
             (!standing.is_met()).then(|| format!("{} {why}", criterion.id))
         });
@@ -569,7 +574,7 @@ fn denials(lines: &[ReportLine]) -> Items {
 fn stuck(state: &LoopState, now: Timestamp) -> Items {
     let graph = Graph::new(&state.task_graph, now);
     let told = state.task_graph.iter().filter_map(|task| {
-        let standing = graph.standing(task);
+        let standing = graph.readiness(task);
         let is_stuck = matches!(standing, TaskStanding::Failed | TaskStanding::Blocked);
         let why = task.result.as_deref().unwrap_or("no reason was given");
         is_stuck.then(|| {

@@ -54,7 +54,7 @@ pub struct LoopSeen<'a> {
 impl LoopSeen<'_> {
     /// The status of a criterion. If the criterion was not proven when the loop ended, a receipt
     /// that holds only shows its last run and counts as stale.
-    fn standing(&self, at: usize) -> ReceiptStatus {
+    fn criterion_status(&self, at: usize) -> ReceiptStatus {
         let looked = self.criteria.get(at).map_or(ReceiptStatus::NotRun, |(standing, _)| *standing);
         let verified = self.state.acceptance_criteria.get(at).is_some_and(|one| one.verified);
         match looked {
@@ -64,7 +64,7 @@ impl LoopSeen<'_> {
     }
 
     fn standings(&self) -> Vec<ReceiptStatus> {
-        (0..self.state.acceptance_criteria.len()).map(|at| self.standing(at)).collect()
+        (0..self.state.acceptance_criteria.len()).map(|at| self.criterion_status(at)).collect()
     }
 }
 
@@ -261,7 +261,7 @@ pub(super) fn reached(part: usize, whole: usize) -> Gauge {
 fn evidence(seen: &LoopSeen<'_>) -> Vec<Evidence> {
     let criteria = seen.state.acceptance_criteria.iter().enumerate().take(MOST_CRITERIA);
     let one = |(at, criterion): (usize, &Criterion)| {
-        let standing = seen.standing(at);
+        let standing = seen.criterion_status(at);
         let nothing = (standing, Vec::new());
         let (looked, changed) = seen.criteria.get(at).unwrap_or(&nothing);
         Evidence {
@@ -269,7 +269,7 @@ fn evidence(seen: &LoopSeen<'_>) -> Vec<Evidence> {
             about: words::line(&criterion.description, SHORT),
             command: words::line(&criterion.decided_by(), LONG),
             standing: standing.as_str(),
-            tone: match Worth::of(standing.as_str()) {
+            tone: match Worth::from_word(standing.as_str()) {
                 Worth::Holds => Tone::Good,
                 Worth::Fails => Tone::Bad,
                 Worth::Stale => Tone::Warn,
@@ -370,7 +370,7 @@ pub(super) fn tasks(all: &[Task], now: Timestamp) -> (Vec<TaskShown>, usize) {
         wave.into_iter().for_each(|place| wave_of[place] = Some(number + 1));
     }
     let shown = shown.iter().zip(wave_of).map(|(task, wave)| {
-        let standing = graph.standing(task);
+        let standing = graph.readiness(task);
         let places = task.deps.iter().filter_map(|id| graph.place(id));
         TaskShown {
             id: words::line(&task.id, 40),

@@ -36,9 +36,9 @@ pub struct OrchestrationReportInput<'a> {
 /// Builds the report.
 pub fn of_session(seen: &OrchestrationReportInput<'_>) -> Report {
     let OrchestrationReportInput { files, step, now } = seen;
-    let picture = Picture::of(files);
+    let picture = Picture::from_snapshot(files);
     let progress = picture.progress.clone().unwrap_or_default();
-    let wanted = TaskFiles::of(&picture, &progress);
+    let wanted = TaskFiles::from_picture(&picture, &progress);
     let said = machine::output(files, step);
     let (timeline, n_left_out) = timeline(files, &picture);
     let (tasks, n_tasks_left_out) = tasks(&picture, &wanted, *now);
@@ -116,7 +116,7 @@ fn tasks(picture: &Picture, wanted: &TaskFiles, now: Timestamp) -> (Vec<TaskShow
         TaskShown {
             id: words::line(&task.id, 40),
             name: words::line(file.map_or("", |file| &file.title), SHORT),
-            standing: graph.standing(task),
+            standing: graph.readiness(task),
             wave: wave_of(&task.id),
             after: places.filter(|place| *place < MOST_TASKS).take(50).collect(),
             remark: match (is_cancelled, reports) {
@@ -300,7 +300,7 @@ mod tests {
         ReportTurn { title: title.to_owned(), at, sum: sum.to_owned(), steps }
     }
 
-    fn told(what: &str, tone: Tone) -> ReportStep {
+    fn bare_step(what: &str, tone: Tone) -> ReportStep {
         step(what.to_owned(), tone, String::new())
     }
 
@@ -391,7 +391,7 @@ mod tests {
         assert_eq!((report.tasks.as_slice(), report.n_tasks_left_out), (&expected[..], 0));
         let dated = |what: &str, at: &str| ReportStep {
             at: Some(at.parse().unwrap()),
-            ..told(what, Tone::Quiet)
+            ..bare_step(what, Tone::Quiet)
         };
         let rows = [
             ("critical", "**ISS-001**: It does not start\n**ISS-002**: It stops"),
@@ -400,19 +400,19 @@ mod tests {
         let feedback = ReportStep {
             why: "260201-120000".to_owned(),
             rows: rows.map(|(label, value)| (label.to_owned(), value.to_owned())).to_vec(),
-            ..told("Feedback: 3 items", Tone::Warn)
+            ..bare_step("Feedback: 3 items", Tone::Warn)
         };
         let first = vec![
             dated("Tasks known", "2026-01-31T12:10:00Z"),
-            told("task-1, attempt 1: failed", Tone::Bad),
-            told("task-1, attempt 2: qualified", Tone::Good),
-            told("Review: not complete", Tone::Warn),
+            bare_step("task-1, attempt 1: failed", Tone::Bad),
+            bare_step("task-1, attempt 2: qualified", Tone::Good),
+            bare_step("Review: not complete", Tone::Warn),
             dated("Ended", "2026-01-31T13:00:00Z"),
         ];
         let second = vec![
             feedback,
-            told("task-2, attempt 1: not reviewed yet", Tone::Live),
-            told("Review: complete", Tone::Good),
+            bare_step("task-2, attempt 1: not reviewed yet", Tone::Live),
+            bare_step("Review: complete", Tone::Good),
         ];
         assert_eq!(
             report.timeline,

@@ -7,7 +7,7 @@ use super::words::{self, LONG, SHORT, counted, grouped, lasted, share};
 use super::{Gauge, Report, ReportOutcome, ReportStep, ReportTurn, Tone, Trouble};
 use crate::modes::refine::chart::{self, PictureBar};
 use crate::modes::refine::state::{Refinement, RoundEntry};
-use crate::modes::refine::{Mode, PlanAfter, RoundEnd, Status, look, say};
+use crate::modes::refine::{Mode, PlanAfter, RoundEnd, Status, evaluate_rounds, say};
 use jiff::Timestamp;
 
 /// Steps shown, the latest ones.
@@ -147,7 +147,7 @@ fn gauges(seen: &RefinementSeen<'_>) -> Vec<Gauge> {
     let streak = match session.status {
         // A plateau recorded in the document is shown as such, whatever caused it.
         Status::Plateau => needed,
-        _ => look(&session.history, bounds).streak.min(needed),
+        _ => evaluate_rounds(&session.history, bounds).streak.min(needed),
     };
     let [done, most] = [session.iterations_completed, bounds.max_iterations];
     let is_full = done >= most && session.status != Status::Plateau;
@@ -165,7 +165,7 @@ fn gauges(seen: &RefinementSeen<'_>) -> Vec<Gauge> {
 }
 
 fn notes(session: &Refinement) -> Vec<String> {
-    let plateau = look(&session.history, &session.settings).plateau;
+    let plateau = evaluate_rounds(&session.history, &session.settings).plateau;
     let is_early = session.status == Status::Plateau && plateau.is_some_and(|one| one.is_early);
     let early = "The plateau came early: a session with fresh eyes may see more.";
     let unknown = session.history.iter().filter(|entry| entry.end == RoundEnd::Done);
@@ -182,7 +182,7 @@ fn notes(session: &Refinement) -> Vec<String> {
 
 fn next(seen: &RefinementSeen<'_>) -> String {
     let (session, word) = (seen.session, seen.word);
-    let plateau = look(&session.history, &session.settings).plateau;
+    let plateau = evaluate_rounds(&session.history, &session.settings).plateau;
     match (&session.status, &seen.activity) {
         (Status::Plateau, _) if plateau.is_some_and(|one| one.is_early) => {
             "in a new session of Claude Code `/plan-refinery context`, then `/plan-refinery review`"
@@ -362,8 +362,8 @@ fn rounds_of(session: &Refinement, versions: &[VersionSeen]) -> Rounds {
     let all = numbers.enumerate().map(|(at, (said, measured))| {
         let at = at + n_left_out;
         let entry = &session.history[at];
-        let streak = look(&session.history[..=at], &session.settings).streak;
-        let (word, tone) = standing(entry, streak);
+        let streak = evaluate_rounds(&session.history[..=at], &session.settings).streak;
+        let (word, tone) = round_status(entry, streak);
         let is_its = |one: &&VersionSeen| one.is_written && one.round == entry.iteration;
         let is_cut = entry.end == RoundEnd::Interrupted;
         let version = versions.iter().rev().find(is_its).filter(|_| !is_cut);
@@ -383,7 +383,7 @@ fn rounds_of(session: &Refinement, versions: &[VersionSeen]) -> Rounds {
     Rounds { all: all.collect(), unit, n_left_out }
 }
 
-fn standing(entry: &RoundEntry, streak: u32) -> (&'static str, Tone) {
+fn round_status(entry: &RoundEntry, streak: u32) -> (&'static str, Tone) {
     match (&entry.end, &entry.plan) {
         (RoundEnd::Interrupted, _) => ("cut", Tone::Warn),
         (_, PlanAfter::KeptEdit) => ("set aside", Tone::Warn),

@@ -113,7 +113,7 @@ fn of_seen(
 }
 
 /// The words of the only criterion over time; unchecked ones are in brackets.
-fn told(report: &Report) -> String {
+fn history_words(report: &Report) -> String {
     let cells = report.history.rows[0].cells.iter().map(|cell| match cell.looked {
         FromWhen::Now => cell.word.clone(),
         FromWhen::Before => format!("({})", cell.word),
@@ -135,7 +135,7 @@ fn a_criterion_is_what_it_was_found_to_be_and_stale_once_something_changed() {
     ];
     let report = report(&state, lines, &[ReceiptStatus::Stale]);
     assert_eq!(
-        told(&report),
+        history_words(&report),
         "(not_run) failed (failed) (stale) holds (holds) stale",
         "a run of the criteria says on no fingerprint what it found, so nothing is called stale for it"
     );
@@ -295,7 +295,11 @@ fn at_minute(minute: usize) -> Timestamp {
     at(60 * (minute as i64 + 1))
 }
 
-fn of(session: &Refinement, activity: Activity, versions: Vec<VersionSeen>) -> Report {
+fn refinement_report(
+    session: &Refinement,
+    activity: Activity,
+    versions: Vec<VersionSeen>,
+) -> Report {
     of_refinement(&RefinementSeen {
         name: "api",
         word: "api",
@@ -318,7 +322,7 @@ fn a_round_is_what_was_known_of_it_and_counts_towards_a_plateau_as_the_rule_says
         (Some(0), Some(0)),
     ]);
     session.history[1].plan = PlanAfter::Declined;
-    let report = of(&session, Activity::Nobody, Vec::new());
+    let report = refinement_report(&session, Activity::Nobody, Vec::new());
     let told: Vec<_> = report.rounds.all.iter().map(|one| (one.word, &*one.said.word)).collect();
     assert_eq!(
         told,
@@ -347,7 +351,7 @@ fn a_refinement_stands_where_its_session_says_and_whoever_is_at_it() {
         let mut session = refined(&[(Some(0), Some(0)); 5]);
         session.round = Some(OpenRound { iteration: 6, ..OpenRound::default() });
         session.status = status;
-        let report = of(&session, activity, Vec::new());
+        let report = refinement_report(&session, activity, Vec::new());
         assert_eq!((report.outcome.word.as_str(), report.outcome.tone), (word, tone));
         assert!(report.next.contains(next), "{word}: {}", report.next);
         assert_eq!(report.made_at.is_none(), session.status.is_over());
@@ -369,7 +373,7 @@ fn a_refinement_stands_where_its_session_says_and_whoever_is_at_it() {
     );
     let mut early = refined(&[(Some(0), Some(0)); 3]);
     early.status = Plateau;
-    let report = of(&early, none(), Vec::new());
+    let report = refinement_report(&early, none(), Vec::new());
     assert!(
         report.notes[0].contains("came early") && report.next.contains("/plan-refinery review")
     );
@@ -390,7 +394,11 @@ fn thousands_of_rounds_are_bounded_and_no_text_of_them_acts() {
         what: evil.clone(),
         at: at_minute(number),
     };
-    let report = of(&session, Activity::Runs(evil.clone()), (1..2_000).map(version).collect());
+    let report = refinement_report(
+        &session,
+        Activity::Runs(evil.clone()),
+        (1..2_000).map(version).collect(),
+    );
     assert_eq!((report.rounds.all.len(), report.rounds.n_left_out), (60, 1_940));
     assert_eq!(report.rounds.all[59].version, None, "of the last round none is kept");
     assert_eq!(report.rounds.all[58].version, Some(1_999));

@@ -3,13 +3,13 @@
 
 use crate::active_loop::Bound;
 use crate::hook_runner::HookCall;
-use crate::modes::orchestration::look::{Writes, look};
+use crate::modes::orchestration::look::{Writes, route_calls};
 use crate::modes::orchestration::{artefact, look};
 use crate::stop;
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::modes::orchestration::agents::AgentRole;
-use ralph_core::modes::orchestration::in_session::told;
+use ralph_core::modes::orchestration::in_session::next_step_text;
 use ralph_core::modes::orchestration::invocation::CallKey;
 use ralph_core::modes::orchestration::recovery::CallEnd;
 use ralph_core::protocol::event::HookEvent;
@@ -56,7 +56,7 @@ pub(super) fn first_look(call: &HookCall) -> Result<LoopState> {
     let Some(bound) = Bound::find(call)? else { anyhow::bail!("the orchestration is gone") };
     let now = clock::now();
     let looked = bound.file.update(|state| -> Result<LoopState> {
-        let looked = look(&call.home, state, now, Writes::ForCalls)?;
+        let looked = route_calls(&call.home, state, now, Writes::ForCalls)?;
         if let (Some(session), Some(looked)) = (state.orchestration_mut(), looked)
             && looked.calls.is_empty()
         {
@@ -129,11 +129,11 @@ pub(super) fn note_ends(call: &HookCall, bound: &Bound, ends: &[(CallKey, CallEn
 fn next(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let now: Timestamp = clock::now();
     let said = bound.file.update(|state| -> Result<String> {
-        let Some(looked) = look(&call.home, state, now, Writes::ForCalls)? else {
+        let Some(looked) = route_calls(&call.home, state, now, Writes::ForCalls)? else {
             return Ok(String::new());
         };
         Ok(match looked.routed.due {
-            RouterStep::Call => told(state),
+            RouterStep::Call => next_step_text(state),
             RouterStep::Wait => String::new(),
             _ => "Next: end your turn; the orchestration is paused or over.".to_owned(),
         })
@@ -185,9 +185,9 @@ fn routed(call: &HookCall, bound: Bound) -> Result<Option<(Bound, Option<Routed>
     let is_idle = bound.state.orchestration().is_some_and(|session| session.calls.is_empty());
     let looked = if is_idle {
         // No agent can change the state meanwhile, so no lock is needed before the decision.
-        look(&call.home, &mut bound.state, now, writes)?
+        route_calls(&call.home, &mut bound.state, now, writes)?
     } else {
-        let changed = bound.change(|state| look(&call.home, state, now, writes))?;
+        let changed = bound.change(|state| route_calls(&call.home, state, now, writes))?;
         let Some((changed, looked)) = changed else { return Ok(None) };
         bound = changed;
         looked?
@@ -218,7 +218,9 @@ fn is_at_work(call: &HookCall, session: &OrchestrationState, one: &Orchestration
         return tasks.any(|task| task.id == one.agent);
     }
     let is_anothers = |id: &str| session.calls.iter().any(|other| other.agent == id);
-    tasks.any(|task| AgentRole::of(&task.agent_type) == one.agent() && !is_anothers(&task.id))
+    tasks.any(|task| {
+        AgentRole::from_agent_type(&task.agent_type) == one.agent() && !is_anothers(&task.id)
+    })
 }
 
 #[cfg(test)]
@@ -276,12 +278,15 @@ mod tests {
         let reply = answered(&of, used, "", "completed");
         assert_eq!(of.session().calls, []);
         assert_eq!(of.session().given[0].mode, "TASK_REVIEW");
-        assert_eq!(reply, Reply::context(HookEvent::PostToolUse, &told(&of.at.state())));
+        assert_eq!(reply, Reply::context(HookEvent::PostToolUse, &next_step_text(&of.at.state())));
         assert_eq!(of.at.noted().why, "Ralph-v2-Executor EXECUTE task-1 completed its call");
         let of = Orchestrated::begun();
         of.make_due_calls();
         let reply = answered(&of, failed, "", "async_launched");
-        assert_eq!(reply, Reply::context(HookEvent::PostToolUseFailure, &told(&of.at.state())));
+        assert_eq!(
+            reply,
+            Reply::context(HookEvent::PostToolUseFailure, &next_step_text(&of.at.state()))
+        );
         assert_eq!(of.session().calls, []);
         let noted = of.at.noted();
         let why = "Ralph-v2-Planner INITIALIZE ended without completing its call";
@@ -297,7 +302,7 @@ mod tests {
         };
         let said = |text: &str| Reply::context(HookEvent::UserPromptSubmit, text);
         let of = Orchestrated::planned(&["task-1"]);
-        assert_eq!(next(&of), said(&told(&of.at.state())));
+        assert_eq!(next(&of), said(&next_step_text(&of.at.state())));
         of.make_due_calls();
         assert_eq!(next(&of), Reply::silent(), "it waits");
         let ends = "Next: end your turn; the orchestration is paused or over.";

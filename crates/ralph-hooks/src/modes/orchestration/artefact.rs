@@ -69,7 +69,7 @@ pub(super) fn edited(
     };
     // A caller that may not write at all is refused before the folder is read.
     if let Err(RuleRefusal(why)) =
-        may_write(who.writer(), OrchestrationFile::of(&inside), WriteTarget::default())
+        may_write(who.writer(), OrchestrationFile::from_path(&inside), WriteTarget::default())
         && !matches!(who, Who::Agent(_))
     {
         return Ok(Some(refused(&why)));
@@ -273,7 +273,7 @@ pub(super) enum Who {
 }
 
 impl Who {
-    pub(super) fn of(call: &HookCall, state: &LoopState) -> Who {
+    pub(super) fn from_call(call: &HookCall, state: &LoopState) -> Who {
         let input = &call.input;
         if let (false, Some(driven)) = (input.from_subagent(), driven()) {
             return Who::Agent(driven);
@@ -317,7 +317,7 @@ pub(super) fn place(call: &HookCall, session: &OrchestrationState) -> Option<usi
     if let Some(at) = calls.iter().position(|one| one.agent == input.agent_id) {
         return Some(at);
     }
-    let agent = AgentRole::of(&input.agent_type)?;
+    let agent = AgentRole::from_agent_type(&input.agent_type)?;
     let can_be = |one: &OrchestrationCall| one.agent.is_empty() && one.agent() == Some(agent);
     if let Some(prompt) = transcript_of(call).and_then(|path| transcript::first_prompt(&path)) {
         return calls
@@ -431,7 +431,10 @@ mod tests {
         let mut state = of.at.state();
         state.orchestration_mut().unwrap().calls = vec![made("EXECUTE", "task-1", "a")];
         let who = |id: &str, kind: &str| {
-            Who::of(&of.at.call("PreToolUse", json!({"agent_id": id, "agent_type": kind})), &state)
+            Who::from_call(
+                &of.at.call("PreToolUse", json!({"agent_id": id, "agent_type": kind})),
+                &state,
+            )
         };
         let (main, executor) = (who("", ""), who("a", "x"));
         assert_eq!((&main, main.kind(), main.writer()), (&Who::Main, None, Writer::Main));

@@ -47,7 +47,7 @@ pub(super) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
         Ok(wanted) => wanted,
         Err(why) => return Ok(StartOutcome::Refused(why)),
     };
-    let sessions = OrchestrationStore::of(&asked.project_root, asked.home)?;
+    let sessions = OrchestrationStore::open(&asked.project_root, asked.home)?;
     let now = clock::now();
     if let Some((file, state)) = own(asked.home, asked.session_id)? {
         return go_on_with_own(asked, &wanted, &file, &state, now);
@@ -202,7 +202,7 @@ fn take_up(
         if state.ending.is_some() {
             return None;
         }
-        mode::of(&state.mode).resume(state, now);
+        mode::rules(&state.mode).resume(state, now);
         options.fill(state);
         if !options.criteria.is_empty() {
             pinned::freeze(state, now);
@@ -240,7 +240,7 @@ fn create(
     let (settings, mut problems) = settings::read(asked.home, &asked.project_root);
     let earlier = if options.criteria.is_empty() { agreed_before(asked, id) } else { Vec::new() };
     let discovered = match (options.criteria.is_empty(), earlier.is_empty()) {
-        (true, true) => commands::criteria(&DiskReader::of(&asked.project_root)),
+        (true, true) => commands::criteria(&DiskReader::new(&asked.project_root)),
         _ => earlier,
     };
     // The user did not ask for these commands, so a missing program does not refuse the task.
@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(state.document, format!(".ralph-sessions/{id}"));
         assert_eq!((state.phase, state.max_iterations), (Phase::Implementation, 9));
         assert!(world.root().join(&state.document).join("signals/inputs").is_dir());
-        let sessions = OrchestrationStore::of(&world.root(), &world.home).unwrap();
+        let sessions = OrchestrationStore::open(&world.root(), &world.home).unwrap();
         let seen = sessions.read(&OrchestrationId::parse(&id).unwrap()).unwrap().unwrap();
         assert_eq!(seen.request, "Build a door");
         assert!(matches!(world.begin("\"Build a door\"", "s", "p"), StartOutcome::Answered));
@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn where_none_is_named_the_only_open_one_is_meant_and_of_several_a_person_says_which() {
         let world = world();
-        let sessions = OrchestrationStore::of(&world.root(), &world.home).unwrap();
+        let sessions = OrchestrationStore::open(&world.root(), &world.home).unwrap();
         let named = |at: usize| OrchestrationId::parse(&format!("260131-12000{at}")).unwrap();
         for at in 0..3 {
             assert!(sessions.begin(&named(at), &format!("Build {at}")).unwrap());

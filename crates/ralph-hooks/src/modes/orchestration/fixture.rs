@@ -1,6 +1,6 @@
 //! Orchestrations for tests of the hooks, laid out as their agents would.
 
-use super::look::{Writes, look};
+use super::look::{Writes, route_calls};
 use crate::hook_runner::tests::TestLoop;
 use ralph_core::modes::orchestration::change::PLANNING;
 use ralph_core::modes::orchestration::files::folder;
@@ -32,7 +32,7 @@ impl Orchestrated {
     pub(super) fn begun() -> Orchestrated {
         let at = TestLoop::started(Mode::Orchestration, "\"Build a door\"");
         let id = OrchestrationId::parse(in_session::id(&at.state())).unwrap();
-        let sessions = OrchestrationStore::of(&at.root(), &at.home).unwrap();
+        let sessions = OrchestrationStore::open(&at.root(), &at.home).unwrap();
         Orchestrated { at, id, sessions }
     }
 
@@ -73,7 +73,7 @@ impl Orchestrated {
         if state == State::SessionReview {
             metadata.standing = Some(MetadataStatus::Completed);
         }
-        self.write("metadata.yaml", &metadata.render(&self.id, Counts::of(&progress)));
+        self.write("metadata.yaml", &metadata.render(&self.id, Counts::from_progress(&progress)));
         let started_at = metadata.created_at;
         let iteration = IterationMetadata { started_at, ..IterationMetadata::default() };
         self.write("iterations/1/metadata.yaml", &iteration.render(1));
@@ -113,7 +113,7 @@ impl Orchestrated {
     /// Makes the due calls, with their numbers as ids, by agents that are not known yet.
     pub(super) fn make_due_calls(&self) {
         let mut state = self.at.state();
-        let looked = look(&self.at.home, &mut state, clock::now(), Writes::ForCalls);
+        let looked = route_calls(&self.at.home, &mut state, clock::now(), Writes::ForCalls);
         let looked = looked.unwrap().unwrap();
         assert_eq!(looked.routed.due, RouterStep::Call);
         for (number, call) in looked.calls.iter().enumerate() {

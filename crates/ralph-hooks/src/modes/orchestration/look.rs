@@ -48,12 +48,12 @@ pub(super) fn sessions(
     let id = OrchestrationId::parse(name).map_err(|_| {
         anyhow!("`{name}`, which the loop drives, is not the id of an orchestration")
     })?;
-    Ok((OrchestrationStore::of(Path::new(&state.project_root), home)?, id))
+    Ok((OrchestrationStore::open(Path::new(&state.project_root), home)?, id))
 }
 
 /// Asks the router and stores the due calls in the state. Returns `None` if the folder is
 /// gone.
-pub(super) fn look(
+pub(super) fn route_calls(
     home: &Home,
     state: &mut LoopState,
     now: Timestamp,
@@ -196,7 +196,7 @@ mod tests {
     use ralph_core::state::{ModeState, PauseCause, Phase};
 
     fn looked(of: &Orchestrated, state: &mut LoopState, writes: Writes) -> Option<RoutedCalls> {
-        look(&of.at.home, state, clock::now(), writes).unwrap()
+        route_calls(&of.at.home, state, clock::now(), writes).unwrap()
     }
 
     /// A state that keeps a call that was given before.
@@ -249,7 +249,8 @@ mod tests {
         std::fs::remove_dir_all(of.path("")).unwrap();
         assert!(looked(&of, &mut state, Writes::Always).is_none());
         state.orchestration_mut().unwrap().id = "x".to_owned();
-        let refused = look(&of.at.home, &mut state, clock::now(), Writes::Always).err().unwrap();
+        let refused =
+            route_calls(&of.at.home, &mut state, clock::now(), Writes::Always).err().unwrap();
         let why = "`x`, which the loop drives, is not the id of an orchestration";
         assert_eq!(refused.to_string(), why);
     }

@@ -2,14 +2,14 @@
 
 use super::artefact::Who;
 use super::artefact::{self, Written};
-use super::look::{self, Writes, look};
+use super::look::{self, Writes, route_calls};
 use crate::active_loop::{self, Bound};
 use crate::hook_runner::HookCall;
 use crate::pre_tool_use::{self, Denial, GuardedCall};
 use crate::workers;
 use anyhow::{Result, bail};
 use ralph_core::guard::{self, Caller, LoopActivity, OrchestrationGate, Situation};
-use ralph_core::modes::orchestration::in_session::told;
+use ralph_core::modes::orchestration::in_session::next_step_text;
 use ralph_core::modes::orchestration::rules::{RuleRefusal, may_call};
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, OrchestrationCall};
@@ -23,7 +23,7 @@ pub(super) fn before_a_tool(
     activity: LoopActivity,
 ) -> Result<Reply> {
     let who = recognised(call, bound)?;
-    let asked = CallFacts::of(call, &bound.state, &who, activity)?;
+    let asked = CallFacts::gather(call, &bound.state, &who, activity)?;
     if let Some(denial) = asked.denial(None, "") {
         let denial = match guard::is_own_work(denial.rule) && who == Who::Main {
             true => asked.denial(None, &next(call, bound)?).unwrap_or(denial),
@@ -56,14 +56,14 @@ pub(super) fn before_a_tool(
 /// Whether the user has already allowed this call by starting an orchestration, whose agents write
 /// their own files.
 pub(super) fn is_granted(call: &HookCall, state: &LoopState) -> Result<bool> {
-    let who = Who::of(call, state);
-    let asked = CallFacts::of(call, state, &who, LoopActivity::Running)?;
+    let who = Who::from_call(call, state);
+    let asked = CallFacts::gather(call, state, &who, LoopActivity::Running)?;
     Ok(asked.written.is_some() && asked.denial(None, "").is_none())
 }
 
 /// Who makes the call. Stores the id of an agent that is seen for the first time.
 fn recognised(call: &HookCall, bound: &Bound) -> Result<Who> {
-    let who = Who::of(call, &bound.state);
+    let who = Who::from_call(call, &bound.state);
     let is_known = |state: &LoopState| {
         let calls = state.orchestration().map_or(&[][..], |session| &session.calls);
         calls.iter().any(|one| one.agent == call.input.agent_id)
@@ -89,7 +89,7 @@ struct CallFacts<'a> {
 }
 
 impl<'a> CallFacts<'a> {
-    fn of(
+    fn gather(
         call: &'a HookCall,
         state: &LoopState,
         who: &'a Who,
@@ -138,7 +138,7 @@ fn granted(call: &HookCall, bound: &Bound) -> Result<Result<(), String>> {
         if calls.iter().any(|one| one.call == call.input.tool_use_id) {
             return Ok(Ok("once more".to_owned()));
         }
-        let Some(looked) = look(&call.home, state, now, Writes::ForCalls)? else {
+        let Some(looked) = route_calls(&call.home, state, now, Writes::ForCalls)? else {
             return Ok(Err("the orchestration's folder is gone; end your turn".to_owned()));
         };
         if looked.calls.is_empty() {
@@ -148,7 +148,8 @@ fn granted(call: &HookCall, bound: &Bound) -> Result<Result<(), String>> {
             Ok(at) => at,
             Err(RuleRefusal(why)) => {
                 let others = looked.calls.len() > 1;
-                let rest = if others { format!("\n{}", told(state)) } else { String::new() };
+                let rest =
+                    if others { format!("\n{}", next_step_text(state)) } else { String::new() };
                 return Ok(Err(format!("{why}{rest}")));
             }
         };
@@ -175,7 +176,8 @@ fn granted(call: &HookCall, bound: &Bound) -> Result<Result<(), String>> {
 /// The due call in words, for a conversation that tried to do an agent's work.
 fn next(call: &HookCall, bound: &Bound) -> Result<String> {
     let now = clock::now();
-    let looked = bound.file.update(|state| look(&call.home, state, now, Writes::ForCalls))?;
+    let looked =
+        bound.file.update(|state| route_calls(&call.home, state, now, Writes::ForCalls))?;
     Ok(looked.transpose()?.flatten().map_or_else(String::new, |looked| match looked.routed.due {
         RouterStep::Call => format!(
             "Next: {}. `ralph session next` prints its prompt, and reading is allowed",
@@ -204,7 +206,7 @@ fn keep_replaced(call: &HookCall, bound: &Bound, written: &Written) -> Result<()
         return Ok(());
     }
     let (sessions, id) = look::sessions(&call.home, &bound.state)?;
-    let iteration = match Who::of(call, &bound.state) {
+    let iteration = match Who::from_call(call, &bound.state) {
         Who::Agent(key) => key.iteration,
         _ => 1,
     };
@@ -241,7 +243,7 @@ mod tests {
     /// The prompts that are due.
     fn due(of: &Orchestrated) -> Vec<String> {
         let mut state = of.at.state();
-        let looked = look(&of.at.home, &mut state, clock::now(), Writes::ForCalls);
+        let looked = route_calls(&of.at.home, &mut state, clock::now(), Writes::ForCalls);
         looked.unwrap().unwrap().calls.iter().map(|call| call.prompt()).collect()
     }
 
@@ -257,7 +259,7 @@ mod tests {
             )
         };
         let refused = grant(&of, "1", executor, "do it").unwrap_err();
-        assert_eq!(refused, format!("{}\n{}", not_next(&one), told(&of.at.state())));
+        assert_eq!(refused, format!("{}\n{}", not_next(&one), next_step_text(&of.at.state())));
         assert_eq!(of.session().calls, []);
         assert_eq!(grant(&of, "1", executor, &one), Ok(()));
         let noted = of.at.noted();

@@ -1,6 +1,6 @@
 //! Starts and continues a planning run. The typed command and the headless driver share this code.
 
-use super::look;
+use super::inspect_plan;
 use crate::begin::{StartOutcome, StartRequest, answered, facts, own, run};
 use anyhow::Result;
 use jiff::Timestamp;
@@ -78,7 +78,7 @@ fn go_on(
         if state.ending.is_some() {
             return None;
         }
-        mode::of(&state.mode).resume(state, now);
+        mode::rules(&state.mode).resume(state, now);
         run(state, asked.session_id, asked.prompt_id, asked.via, now);
         Some(state.clone())
     })?;
@@ -128,7 +128,7 @@ fn create(asked: &StartRequest<'_>, now: Timestamp) -> Result<StartOutcome> {
     let file = lifecycle::create(asked.home, &mut state)?;
     // Also for what runs before the first tool call; where the session's shell has no line, nobody asks for it.
     if !asked.session_id.is_empty() {
-        WallFlag::of(asked.home, asked.session_id)?.raise(Some(&file))?;
+        WallFlag::for_session(asked.home, asked.session_id)?.raise(Some(&file))?;
     }
     plan_files::show(&state)?;
     Ok(StartOutcome::Started(state, told))
@@ -151,7 +151,7 @@ fn document_of_another(home: &Home, root: &Path) -> Result<Option<String>> {
 
 /// Reads a plan that another tool wrote, so that its planner is asked for the missing parts.
 fn looked_at(mut plan: RalplanState, root: &Path) -> RalplanState {
-    plan.failed_gates = match look(root, &plan.plan_path) {
+    plan.failed_gates = match inspect_plan(root, &plan.plan_path) {
         _ if plan.plan_path.is_empty() => Vec::new(),
         Some(seen) => seen.gates,
         None => vec![format!("`{}` is not there; write the plan to this file.", plan.plan_path)],

@@ -142,7 +142,7 @@ pub fn decide(
             (_, PlanPhase::Cancelled) => {
                 state.end(EndingKind::Discarded, "the user discarded the plan", now);
             }
-            _ => mode::of(&state.mode).resume(state, now),
+            _ => mode::rules(&state.mode).resume(state, now),
         }
         Some(outcome)
     })?;

@@ -5,7 +5,7 @@ use crate::active_loop::Bound;
 use crate::hook_runner::HookCall;
 use crate::modes::ralplan::decide::{Decided, DecisionRequest, decide};
 use crate::modes::ralplan::tool::said_or;
-use crate::modes::ralplan::{Who, change, look, tell_log};
+use crate::modes::ralplan::{Who, change, inspect_plan, tell_log};
 use crate::{active_loop, begin, signals, stop};
 use anyhow::Result;
 use ralph_core::modes::arguments::LoopRequest;
@@ -40,7 +40,7 @@ pub(super) fn after_a_tool(call: &HookCall) -> Result<Reply> {
     let event: Value = serde_json::from_slice(&call.raw).unwrap_or_default();
     let reply = match event["tool_response"]["status"] == "async_launched" {
         true => Reply::silent(),
-        false => Reply::context(call.input.hook_event_name, &ralplan::told(&bound.state)),
+        false => Reply::context(call.input.hook_event_name, &ralplan::next_step_text(&bound.state)),
     };
     tell_log(&bound.file, &bound.state, reply)
 }
@@ -66,7 +66,7 @@ pub(super) fn woken(call: &HookCall) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     let reply = match is_news {
-        true => Reply::context(call.input.hook_event_name, &ralplan::told(&bound.state)),
+        true => Reply::context(call.input.hook_event_name, &ralplan::next_step_text(&bound.state)),
         false => Reply::silent(),
     };
     tell_log(&bound.file, &bound.state, reply)
@@ -101,7 +101,7 @@ fn answered(call: &HookCall, bound: &Bound) -> Result<Reply> {
         json!({"by": "answer"}),
     );
     let told = match &decided {
-        Decided::Adjusted(state) => ralplan::told(state),
+        Decided::Adjusted(state) => ralplan::next_step_text(state),
         Decided::Refused(_) => format!("Ralph: {why}."),
         _ => format!("Ralph: {why} Do not carry it out now: report this, and end your turn."),
     };
@@ -156,10 +156,10 @@ fn start_now(call: &HookCall, planned: &LoopState, is_plan_mode: bool) -> Result
     if let Some(bound) = Bound::find(call)? {
         bound.note(call, "started", "the user chose it with the plan", json!({"by": "answer"}));
     }
-    let heading = mode::of(&state.mode).started_line(&state);
+    let heading = mode::rules(&state.mode).started_line(&state);
     let text = match lifecycle::by_id(&call.home, &state.loop_id) {
         Some(file) => signals::contract(&heading, &file, &state),
-        None => mode::of(&state.mode).loop_prompt(&heading, &state, &[], clock::now()),
+        None => mode::rules(&state.mode).loop_prompt(&heading, &state, &[], clock::now()),
     };
     let text = format!("The user agreed to the plan and starts it now.\n{text}");
     Ok(Reply::context(HookEvent::PostToolUse, &text)
@@ -170,7 +170,7 @@ fn start_now(call: &HookCall, planned: &LoopState, is_plan_mode: bool) -> Result
 
 /// Takes the report of a subagent, or of a session that a driver started as one.
 pub(super) fn reported(call: &HookCall, bound: &Bound) -> Result<Reply> {
-    let who = Who::of(call);
+    let who = Who::from_call(call);
     if !bound.state.is_live() || plan_files::is_gone(&bound.state) {
         return Ok(Reply::silent());
     }
@@ -195,7 +195,7 @@ pub(super) fn reported(call: &HookCall, bound: &Bound) -> Result<Reply> {
     })?;
     let Some(changed) = changed else { return Ok(Reply::silent()) };
     let Some(outcome) = changed.outcome else { return Ok(Reply::silent()) };
-    let (decision, why) = told(&outcome, &changed.lines);
+    let (decision, why) = describe_outcome(&outcome, &changed.lines);
     let about = json!({"agent": who.id, "kind": who.kind});
     active_loop::note(&bound.file, call, &changed.state.position(), decision, &why, about);
     Ok(match outcome {
@@ -240,7 +240,7 @@ fn ready(root: &Path, message: &str) -> Option<PlanSeen> {
     let path = formats::plan_ready(message)?.ok()?;
     let root_named = format!("{}/", root.display());
     let path = path.strip_prefix("./").or(path.strip_prefix(&root_named)).unwrap_or(&path);
-    look(root, path).or_else(|| {
+    inspect_plan(root, path).or_else(|| {
         // A plan in the wrong place is reported as such; a missing one counts as no plan.
         let is_plan = ralph_core::modes::ralplan::is_plans_place(path);
         (!is_plan).then(|| PlanSeen { path: path.to_owned(), ..PlanSeen::default() })
@@ -248,7 +248,7 @@ fn ready(root: &Path, message: &str) -> Option<PlanSeen> {
 }
 
 /// The decision in a word or two, and the reason.
-fn told(outcome: &PlanOutcome, lines: &[String]) -> (&'static str, String) {
+fn describe_outcome(outcome: &PlanOutcome, lines: &[String]) -> (&'static str, String) {
     match outcome {
         PlanOutcome::Moved(phases) => {
             let to = phases.last().map(ToString::to_string).unwrap_or_default();

@@ -40,7 +40,7 @@ pub(super) fn before_a_tool(
     if let Some(denial) = denial(call, Some(&bound.file), &bound.state, activity)? {
         return Ok(pre_tool_use::denied(call, bound, &denial));
     }
-    let role = call.input.tool_input.subagent_type.as_deref().and_then(Role::of);
+    let role = call.input.tool_input.subagent_type.as_deref().and_then(Role::from_agent_type);
     match (call.input.tool_name.as_str(), role) {
         ("Agent" | "Task", Some(role)) => called(call, bound, role),
         ("AskUserQuestion", _) => {
@@ -103,7 +103,7 @@ fn denial(
         not_its_question: not_its_question(call, plan),
         no_wall: obstacle,
     };
-    let who = Who::of(call);
+    let who = Who::from_call(call);
     let guarded = GuardedCall::gather(call, None, &SHIPPED);
     let agent = who.kind.as_deref().map_or(Caller::Main, Caller::Subagent);
     let situation = guarded.situation(activity, agent);
@@ -152,7 +152,7 @@ fn called(call: &HookCall, bound: &Bound, role: Role) -> Result<Reply> {
     );
     let reply = match called {
         Ok(()) => Reply::allow(&format!("the next agent of this planning is `{}`", role.agent())),
-        Err(why) => Reply::deny(&format!("{why}\n{}", ralplan::told(&changed.state))),
+        Err(why) => Reply::deny(&format!("{why}\n{}", ralplan::next_step_text(&changed.state))),
     };
     tell_log(&bound.file, &changed.state, reply)
 }

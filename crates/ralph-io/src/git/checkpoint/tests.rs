@@ -11,7 +11,7 @@ use std::process::Command;
 const LOOP: &str = "20260131-235959-1f3a";
 
 fn take(root: &Path, loop_id: &str, about: &str, now: Timestamp) -> Result<Checkpoint> {
-    TreeSnapshot::of(root).unwrap().unwrap().keep(loop_id, about, now)
+    TreeSnapshot::capture(root).unwrap().unwrap().keep(loop_id, about, now)
 }
 
 /// Removes old checkpoints of [`LOOP`] and of others.
@@ -72,7 +72,7 @@ fn a_repository_that_a_command_has_led_to_another_has_no_checkpoint() {
     other.git("config filter.x.clean false");
     at.write(".gitattributes", "* filter=x\n");
     at.write(".git/commondir", &other.path(".git").display().to_string());
-    let error = TreeSnapshot::of(&at.root()).unwrap_err();
+    let error = TreeSnapshot::capture(&at.root()).unwrap_err();
     assert!(format!("{error:#}").contains("commondir"), "{error:#}");
 }
 
@@ -250,7 +250,7 @@ fn a_repository_without_commits_and_a_linked_work_tree_have_checkpoints() {
 #[test]
 fn where_there_is_no_repository_there_is_no_checkpoint() {
     let plain = Sandbox::folder();
-    assert!(TreeSnapshot::of(&plain.root()).unwrap().is_none());
+    assert!(TreeSnapshot::capture(&plain.root()).unwrap().is_none());
     assert_eq!(list(&plain.root(), None).unwrap(), []);
     assert_eq!(all_refs(&plain.root()).unwrap(), [""; 0]);
 }

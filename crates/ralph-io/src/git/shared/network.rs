@@ -58,7 +58,7 @@ pub(super) struct Call {
 
 impl Network {
     /// The access of a clone to one of its remotes.
-    pub(super) fn of(clone: &Path, remote: &str) -> Result<Network> {
+    pub(super) fn for_remote(clone: &Path, remote: &str) -> Result<Network> {
         let url = |options: &[&str]| {
             let mut command = git::command(clone);
             command.args(["remote", "get-url"]).args(options).args(["--", remote]);

@@ -265,7 +265,7 @@ impl Follower {
     ///
     /// # Errors
     /// If the ledger is gone, was replaced, or has a record that this version cannot read.
-    pub fn look(&mut self) -> Result<&View> {
+    pub fn refresh_view(&mut self) -> Result<&View> {
         let now = self.records.snapshot()?;
         let references = &now.references;
         let ledger = self.records.space().name(&Reference::Ledger);
@@ -320,7 +320,7 @@ impl Follower {
 
     /// The loop as of the last fetch.
     pub fn into_view(mut self) -> Result<View> {
-        self.look()?;
+        self.refresh_view()?;
         self.view.context("the loop was not read")
     }
 }

@@ -289,14 +289,14 @@ fn the_users_ssh_command_is_kept_and_asked_not_to_prompt() {
     let one = remote.at.path("one");
     let ssh = |value: &str| {
         git_in(&one, &["config", "core.sshCommand", value]);
-        let found = Network::of(&one, "origin").unwrap().ssh;
+        let found = Network::for_remote(&one, "origin").unwrap().ssh;
         found.into_string().unwrap()
     };
     assert_eq!(ssh("ssh -i key"), "ssh -i key -o BatchMode=yes -o ConnectTimeout=30");
     assert_eq!(ssh("plink -batch"), "plink -batch");
     git_in(&one, &["config", "http.https://h/.extraheader", "AUTHORIZATION: basic x"]);
     git_in(&one, &["config", "core.hooksPath", "hooks"]);
-    let access = Network::of(&one, "origin").unwrap().access;
+    let access = Network::for_remote(&one, "origin").unwrap().access;
     let keys: Vec<_> = access.iter().map(|(key, _)| key.to_str().unwrap()).collect();
     assert_eq!(keys, ["core.sshcommand", "http.https://h/.extraheader"]);
 }
@@ -332,7 +332,7 @@ struct Clone {
 }
 
 impl Clone {
-    fn of(remote: &Remote, name: &str) -> Clone {
+    fn new(remote: &Remote, name: &str) -> Clone {
         let home = Home::at(remote.at.path(&format!("home-{name}")));
         home.prepare().unwrap();
         let place = SharedPlace::new(&home, &remote.at.path("one"), "origin", space());
@@ -353,7 +353,7 @@ fn two_clones_that_share_at_once_meet_in_one_ledger() {
 }
 
 fn check_sharing_at_once(remote: &Remote) {
-    let (a, b) = (Clone::of(remote, "a"), Clone::of(remote, "b"));
+    let (a, b) = (Clone::new(remote, "a"), Clone::new(remote, "b"));
     let head = a.head(remote);
     assert_eq!(a.place.probe().unwrap(), None);
     assert!(a.place.put_first(plan(), &head).unwrap());
@@ -367,7 +367,7 @@ fn check_sharing_at_once(remote: &Remote) {
 #[test]
 fn a_command_adds_its_record_after_what_another_machine_added_and_each_reads_both() {
     let remote = Remote::new();
-    let (a, b) = (Clone::of(&remote, "a"), Clone::of(&remote, "b"));
+    let (a, b) = (Clone::new(&remote, "a"), Clone::new(&remote, "b"));
     a.place.put_first(plan(), &a.head(&remote)).unwrap();
     let mut tries = 0;
     let added = b.place.put(|view| {
@@ -454,7 +454,7 @@ fn a_host_that_refuses_the_references_is_told_from_one_that_does_not_answer() {
         "#!/bin/sh\ncase $1 in refs/heads/*) ;; *) echo no such namespace >&2; exit 1;; esac\n";
     remote.at.write("remote.git/hooks/update", hook);
     remote.at.chmod("remote.git/hooks/update", 0o755);
-    let a = Clone::of(&remote, "a");
+    let a = Clone::new(&remote, "a");
     assert_eq!(a.place.probe().unwrap(), Some("[remote rejected] (hook declined)".to_owned()));
     let below = Namespace::new(&Name::new("l"), true);
     let below = SharedPlace::new(&a.home, &remote.at.path("one"), "origin", below);

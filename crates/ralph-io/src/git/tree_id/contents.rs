@@ -159,7 +159,7 @@ impl<'a> FileReader<'a> {
     /// The content of a path; `None` for a missing path or a folder. A file with unchanged metadata
     /// is not read again.
     fn read(&mut self, path: &[u8]) -> Option<PathContent> {
-        let place = self.folders.of(path).and_then(|(folder, name)| {
+        let place = self.folders.open_parent(path).and_then(|(folder, name)| {
             Ok((folder, name, rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?))
         });
         let (folder, name, about) = match place {
@@ -168,7 +168,7 @@ impl<'a> FileReader<'a> {
         };
         match FileType::from_raw_mode(about.st_mode) {
             FileType::RegularFile => {
-                let stamp = Stamp::of(&about);
+                let stamp = Stamp::from_stat(&about);
                 if let Some(digest) = self.remembered.digest(path, stamp) {
                     let (kind, stamp) = (PathKind::of_file(&about), Some(stamp));
                     return Some(PathContent { kind, digest, stamp, was_read: false });
@@ -206,9 +206,9 @@ fn read_file(
         return Ok(None);
     }
     let digest = digest_of(&file, buffer)?;
-    let stamp = Stamp::of(&before);
+    let stamp = Stamp::from_stat(&before);
     // For a file that was written to during reading, the metadata and the digest do not match.
-    let unchanged = Stamp::of(&rustix::fs::fstat(&file)?) == stamp;
+    let unchanged = Stamp::from_stat(&rustix::fs::fstat(&file)?) == stamp;
     let (kind, stamp) = (PathKind::of_file(&before), unchanged.then_some(stamp));
     Ok(Some(PathContent { kind, digest, stamp, was_read: true }))
 }
@@ -233,7 +233,7 @@ pub(super) fn unreachable_file(error: Errno, about: Option<&Stat>) -> Option<Pat
         // A folder that became a file or a link has no files any more.
         Errno::NOENT | Errno::NOTDIR | Errno::LOOP => None,
         _ => {
-            let seen = about.map(Stamp::of).map(|stamp| [stamp.size, stamp.mtime]);
+            let seen = about.map(Stamp::from_stat).map(|stamp| [stamp.size, stamp.mtime]);
             let bytes = seen.unwrap_or_default().map(i64::to_le_bytes).concat();
             Some(PathContent::unread(PathKind::Unreadable, &bytes))
         }
@@ -253,7 +253,7 @@ impl Folders {
     }
 
     /// The folder of a path, and the name in it.
-    fn of<'a>(&mut self, path: &'a [u8]) -> Result<(BorrowedFd<'_>, &'a [u8]), Errno> {
+    fn open_parent<'a>(&mut self, path: &'a [u8]) -> Result<(BorrowedFd<'_>, &'a [u8]), Errno> {
         let mut parts = path.split(|byte| *byte == b'/');
         let name = parts.next_back().unwrap_or_default();
         let mut depth = 0;

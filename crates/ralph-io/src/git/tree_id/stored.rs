@@ -90,7 +90,7 @@ pub(super) struct Stamp {
 
 impl Stamp {
     #[allow(clippy::unnecessary_cast, reason = "the widths differ between platforms")]
-    pub(super) fn of(about: &Stat) -> Stamp {
+    pub(super) fn from_stat(about: &Stat) -> Stamp {
         let time = |seconds: i64, nanoseconds: i64| {
             seconds.wrapping_mul(1_000_000_000).wrapping_add(nanoseconds)
         };

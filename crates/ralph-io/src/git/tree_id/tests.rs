@@ -379,7 +379,7 @@ impl Cached {
 
     /// The files that the next listing would read.
     fn to_read(&self) -> Vec<String> {
-        let place = TreeRoot::of(&self.at.root()).unwrap();
+        let place = TreeRoot::find(&self.at.root()).unwrap();
         let names = names::gather(&place.root, &place.base, place.is_repository).unwrap();
         let remembered = Remembered::load(&self.file(), &place.root);
         let (found, _) = contents::read(&place.root, &names, &remembered).unwrap();
@@ -470,7 +470,7 @@ fn a_cache_that_is_torn_or_of_another_tree_is_not_used() {
 #[test]
 fn files_that_vanish_in_between_are_absent() {
     let at = Sandbox::new();
-    let place = TreeRoot::of(&at.root()).unwrap();
+    let place = TreeRoot::find(&at.root()).unwrap();
     let names = names::gather(&place.root, &place.base, place.is_repository).unwrap();
     at.remove("src");
     let (found, _) = contents::read(&place.root, &names, &Remembered::default()).unwrap();

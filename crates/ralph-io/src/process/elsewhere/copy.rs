@@ -113,7 +113,7 @@ pub(super) fn run(
         bounds: bounds.as_ref(),
         ..*order
     };
-    let mut request = CommandRequest::of(&moved);
+    let mut request = CommandRequest::from_order(&moved);
     request.variables = paths.variables();
     let mut run = command::run_request(&moved, &request)?;
     let opened = watches.and_then(Watches::opened);

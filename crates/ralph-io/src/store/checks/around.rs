@@ -43,8 +43,8 @@ impl Surroundings {
     }
 
     /// The surroundings of the file, in a project whose root and store are known.
-    pub fn of(file: &Path, root: &Path, kept: &CheckStore) -> Surroundings {
-        Surroundings { file: file.to_owned(), project: DiskReader::of(root), tools: kept.tools() }
+    pub fn new(file: &Path, root: &Path, kept: &CheckStore) -> Surroundings {
+        Surroundings { file: file.to_owned(), project: DiskReader::new(root), tools: kept.tools() }
     }
 
     fn folders(&self) -> impl Iterator<Item = &Path> {
@@ -147,7 +147,7 @@ mod tests {
         let file = sandbox.path(file);
         let home = Home::at(sandbox.path(".home"));
         let root = Surroundings::root_of(&file);
-        Surroundings::of(&file, &root, &CheckStore::of(&home, &root).unwrap())
+        Surroundings::new(&file, &root, &CheckStore::open(&home, &root).unwrap())
     }
 
     fn install(sandbox: &Sandbox, path: &str) {

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::process::clock;
 
-    fn of(agent: &str) -> LateFindings {
+    fn findings_for(agent: &str) -> LateFindings {
         LateFindings { agents: [agent.to_owned()].into(), ..LateFindings::default() }
     }
 
@@ -114,11 +114,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path();
         for agent in ["", "one", "two"] {
-            add_found(at, of(agent)).unwrap();
+            add_found(at, findings_for(agent)).unwrap();
         }
-        assert_eq!(take_found(at, "one").unwrap(), [of("one")]);
+        assert_eq!(take_found(at, "one").unwrap(), [findings_for("one")]);
         assert_eq!(take_found(at, "one").unwrap(), []);
-        assert_eq!(take_found(at, "").unwrap(), [of(""), of("two")]);
+        assert_eq!(take_found(at, "").unwrap(), [findings_for(""), findings_for("two")]);
         assert!(!has_found(at));
     }
 

@@ -169,7 +169,7 @@ mod tests {
 
     /// Leaves this text alone of the loop's state.
     fn spoil(at: &TestLoop, text: &str) {
-        SecondPlace::of(at.file.path()).unwrap().remove();
+        SecondPlace::for_state(at.file.path()).unwrap().remove();
         atomic::write(at.file.path(), text.as_bytes()).unwrap();
     }
 
@@ -333,7 +333,7 @@ mod tests {
         let at = running_loop();
         let planned = LoopState { phase: Phase::Planned, ..at.state.clone() };
         atomic::write(at.file.path(), &serde_json::to_vec(&planned).unwrap()).unwrap();
-        SecondPlace::of(at.file.path()).unwrap().remove();
+        SecondPlace::for_state(at.file.path()).unwrap().remove();
         at.file.update(|state| state.phase = Phase::Implementation).unwrap();
         spoil(&at, "{");
         assert!(at.file.read().unwrap().unwrap().warning.is_some());

@@ -41,7 +41,7 @@ struct File {
 
 impl Pending {
     /// The difference between two snapshots, and what Ralph keeps of the second.
-    pub(super) fn of(before: &Snapshot, after: &Snapshot, kept: &Own) -> Pending {
+    pub(super) fn diff(before: &Snapshot, after: &Snapshot, kept: &Own) -> Pending {
         let digest = |path: &str| {
             let text = before.files.get(path)?.as_deref().unwrap_or_default();
             Some(digest::of_bytes(text.as_bytes()))
@@ -94,7 +94,7 @@ impl Pending {
     /// Does what is not done yet. A file that someone else has written since is left alone.
     pub(super) fn carry_out(&self, top: &Path, id: &OrchestrationId, own: &Path) -> Result<()> {
         for file in &self.files {
-            if OrchestrationFile::of(&file.path).is_some()
+            if OrchestrationFile::from_path(&file.path).is_some()
                 && found(top, id, &file.path)? == file.before
             {
                 target::write(top, &format!("{}{}", folder(id), file.path), &file.text)?;
@@ -140,7 +140,7 @@ fn found(top: &Path, id: &OrchestrationId, path: &str) -> Result<Option<String>>
 /// Moves a signal to the processed ones; another process may have been quicker.
 fn put_away(top: &Path, id: &OrchestrationId, name: &str) -> Result<()> {
     if !matches!(
-        OrchestrationFile::of(&format!("signals/inputs/{name}")),
+        OrchestrationFile::from_path(&format!("signals/inputs/{name}")),
         Some(OrchestrationFile::SignalInput(_))
     ) {
         return Ok(());
@@ -179,13 +179,13 @@ mod tests {
         };
         let kept = Own::asked("Build a door");
         let nothing = Pending { files: Vec::new(), heard: Vec::new(), own: None };
-        assert_eq!(Pending::of(&before, &before, &kept), nothing);
+        assert_eq!(Pending::diff(&before, &before, &kept), nothing);
         let after = Snapshot { signals: vec![signal("b")], ..before.clone() };
         let heard = vec!["a".to_owned(), "c".to_owned()];
-        assert_eq!(Pending::of(&before, &after, &kept), Pending { heard, ..nothing.clone() });
+        assert_eq!(Pending::diff(&before, &after, &kept), Pending { heard, ..nothing.clone() });
         let after = Snapshot { request: "Build a gate".to_owned(), ..before.clone() };
         let own = Some(kept.with(&after));
-        assert_eq!(Pending::of(&before, &after, &kept), Pending { own, ..nothing });
+        assert_eq!(Pending::diff(&before, &after, &kept), Pending { own, ..nothing });
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(super) fn snapshot(top: &Path, id: &OrchestrationId) -> Result<Snapshot> {
     list(top, &folder, "", DEEPEST, &mut seen)?;
     let names: Vec<String> = seen.files.keys().cloned().collect();
     for name in names {
-        let Some(place) = OrchestrationFile::of(&name) else { continue };
+        let Some(place) = OrchestrationFile::from_path(&name) else { continue };
         if let OrchestrationFile::SignalInput(signal) = place {
             let text = confined::text(top, &folder.join(&name));
             seen.signals.extend(text.map(|text| UnheardSignal::read(signal, &text)));

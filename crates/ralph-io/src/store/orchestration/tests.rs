@@ -26,7 +26,7 @@ fn id() -> OrchestrationId {
 
 fn sessions(at: &Sandbox) -> OrchestrationStore {
     fs::create_dir_all(at.path("project")).unwrap();
-    OrchestrationStore::of(&at.path("project"), &Home::at(at.path("home"))).unwrap()
+    OrchestrationStore::open(&at.path("project"), &Home::at(at.path("home"))).unwrap()
 }
 
 /// An orchestration with a progress file, and metadata in PLANNING.
@@ -98,7 +98,7 @@ fn a_writer_that_was_killed_at_any_point_is_finished_and_seen_as_finished() {
         sessions.send(&id(), SignalKeyword::Info, "hear me", now()).unwrap().unwrap();
         let before = sessions.read(&id()).unwrap().unwrap();
         let (after, ()) = changes(&before).unwrap();
-        let pending = Pending::of(&before, &after, &Own::default());
+        let pending = Pending::diff(&before, &after, &Own::default());
         assert!(pending.is_several());
         pending.write(&sessions.own(&id())).unwrap();
         pending.first(done).carry_out(&sessions.top, &id(), &sessions.own(&id())).unwrap();
@@ -122,7 +122,7 @@ fn what_an_agent_has_written_since_a_kill_is_not_written_over() {
     let at = Sandbox::folder();
     let sessions = laid_out(&at);
     let before = sessions.read(&id()).unwrap().unwrap();
-    let pending = Pending::of(&before, &changes(&before).unwrap().0, &Own::default());
+    let pending = Pending::diff(&before, &changes(&before).unwrap().0, &Own::default());
     pending.write(&sessions.own(&id())).unwrap();
     let theirs = texts(&at)[0].replace("[ ] plan-brainstorm", "[x] plan-brainstorm");
     at.write(&format!("project/{AT}/progress.md"), &theirs);
@@ -255,7 +255,7 @@ fn what_a_killed_writer_was_about_to_keep_is_seen_and_then_kept() {
     let after =
         Snapshot { running: running.clone(), request: "A gate".to_owned(), ..before.clone() };
     let kept = Own::read(&sessions.own(&id())).unwrap();
-    Pending::of(&before, &after, &kept).write(&sessions.own(&id())).unwrap();
+    Pending::diff(&before, &after, &kept).write(&sessions.own(&id())).unwrap();
     assert_eq!(Own::read(&sessions.own(&id())).unwrap(), kept, "it was killed before that");
     let seen = sessions.read(&id()).unwrap().unwrap();
     assert_eq!((seen.running, seen.request.as_str()), (running.clone(), "A gate"));
@@ -304,7 +304,7 @@ fn a_signal_that_cannot_be_moved_and_a_folder_that_cannot_be_looked_at_are_error
     assert!(sessions.read(&id()).unwrap().unwrap().signals.is_empty(), "it is pending");
 
     at.write("other/.ralph-sessions", "no folder");
-    let other = OrchestrationStore::of(&at.path("other"), &Home::at(at.path("home"))).unwrap();
+    let other = OrchestrationStore::open(&at.path("other"), &Home::at(at.path("home"))).unwrap();
     let folder = at.path("other/.ralph-sessions/260131-120000");
     let why = other.read(&id()).unwrap_err().to_string();
     assert_eq!(why, format!("could not inspect `{}`", folder.display()));

@@ -23,7 +23,7 @@ pub struct Commits {
 
 impl Commits {
     /// Finds the plan's repository.
-    pub fn of(plan: &Path) -> Result<Commits> {
+    pub fn for_plan(plan: &Path) -> Result<Commits> {
         let shown = plan.display();
         let found = plan.parent().and_then(repository::around);
         let top = found.and_then(|found| user_files::real(&found.top));
@@ -165,7 +165,7 @@ mod tests {
         at.write("docs/a *.md", "one\n");
         at.write("docs/a b.md", "beside it\n");
         at.commit("plan");
-        let commits = Commits::of(&at.path("docs/a *.md")).unwrap();
+        let commits = Commits::for_plan(&at.path("docs/a *.md")).unwrap();
         (at, commits)
     }
 
@@ -222,7 +222,7 @@ mod tests {
         refuses(&commits, "one\n", "are staged");
         at.git("reset -q --hard");
         at.write("later.md", "one\n");
-        refuses(&Commits::of(&at.path("later.md")).unwrap(), "one\n", "in no commit yet");
+        refuses(&Commits::for_plan(&at.path("later.md")).unwrap(), "one\n", "in no commit yet");
         at.write(".git/MERGE_HEAD", "");
         refuses(&commits, "one\n", "a merge is under way");
         at.remove(".git/MERGE_HEAD");
@@ -230,10 +230,12 @@ mod tests {
         refuses(&commits, "one\n", "no branch is checked out");
         let bare = Sandbox::folder();
         bare.write("plan.md", "x");
-        assert!(Commits::of(&bare.path("plan.md")).unwrap_err().to_string().contains("in no git"));
+        assert!(
+            Commits::for_plan(&bare.path("plan.md")).unwrap_err().to_string().contains("in no git")
+        );
         let unborn = Sandbox::empty();
         unborn.write("plan.md", "x");
-        refuses(&Commits::of(&unborn.path("plan.md")).unwrap(), "x", "in no commit yet");
+        refuses(&Commits::for_plan(&unborn.path("plan.md")).unwrap(), "x", "in no commit yet");
     }
 
     #[test]

@@ -111,8 +111,8 @@ pub(super) fn attach(here: &Here, args: &Name) -> Result<Exit> {
 
 /// `ralph cancel` of a refinement.
 pub(in crate::cli) fn kill(here: &Here, name: Option<&str>) -> Result<Exit> {
-    let place = RefineStore::of(&here.home, &here.root);
-    let in_tmux = |name: &str| of(&place, name);
+    let place = RefineStore::open(&here.home, &here.root);
+    let in_tmux = |name: &str| running_session(&place, name);
     let (name, found) = match name {
         Some(name) => refine::one(&place, Some(name), |_| true)?,
         None => {
@@ -156,7 +156,7 @@ fn forget(here: &Here, place: &RefineStore, name: &str, found: &Refinement) {
 }
 
 /// The tmux session in which a refinement runs, if it does.
-pub(super) fn of(place: &RefineStore, name: &str) -> Option<String> {
+pub(super) fn running_session(place: &RefineStore, name: &str) -> Option<String> {
     let session = tmux_name(name);
     let listed = Tmux::find().ok()?.list(&owner(place)).ok()?;
     listed.contains(&session).then_some(session)
@@ -169,7 +169,7 @@ fn there(here: &Here, args: &Name) -> Result<(Tmux, String)> {
             format!("{missing}: nothing runs in the background without it"),
         )
     })?;
-    let place = RefineStore::of(&here.home, &here.root);
+    let place = RefineStore::open(&here.home, &here.root);
     let name = match args.given() {
         Some(name) => name.to_owned(),
         None => match running(&place)?.as_slice() {
@@ -177,7 +177,7 @@ fn there(here: &Here, args: &Name) -> Result<(Tmux, String)> {
             names => return Err(not_one(names)),
         },
     };
-    match of(&place, &name) {
+    match running_session(&place, &name) {
         Some(session) => Ok((tmux, session)),
         None => {
             let message = format!(

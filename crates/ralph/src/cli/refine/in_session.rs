@@ -53,7 +53,7 @@ pub(crate) struct EndArgs {
 }
 
 pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
-    let place = RefineStore::of(&here.home, &here.root);
+    let place = RefineStore::open(&here.home, &here.root);
     let (name, artefact) = args.subject.find(here, &place, None)?;
     if args.explain {
         super::explain(here);
@@ -79,7 +79,7 @@ pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
         let bounds = run::bounds(here).in_foreground();
         Refinement::new(artefact.mode(), artefact.plan_file(), bounds, here.now)
     };
-    let known = document.session(&name).map_err(|why| super::told(why.into()))?;
+    let known = document.session(&name).map_err(|why| super::with_exit_code(why.into()))?;
     if let Some(known) = &known {
         // The loop's end may have been lost.
         follow(here, &name, known)?;
@@ -93,17 +93,17 @@ pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
         return Err(refused(Exit::No, message));
     }
     has_room(here, &artefact)?;
-    let stands = super::open(&place, &name, &artefact, None, new).map_err(super::told)?;
+    let stands = super::open(&place, &name, &artefact, None, new).map_err(super::with_exit_code)?;
     run::may_begin(&name, &stands)?;
     let of_loop = enter(here, &name, &stands)?;
     close_what_was_left(&place, &name, &artefact, &stands)?;
-    let before = artefact.look()?;
+    let before = artefact.snapshot()?;
     if let ArtefactBefore::Pieces(pieces) = &before {
         place
             .remember(&name, &serde_json::to_string(pieces).context("could not keep the tasks")?)?;
     }
     let event = RefineEvent::Begun { artefact: &artefact::digest(&before) };
-    let (begun, stands) = record(&place, &name, event).map_err(super::told)?;
+    let (begun, stands) = record(&place, &name, event).map_err(super::with_exit_code)?;
     let RefineOutcome::Begin { iteration, .. } = begun else {
         unreachable!("a round that is begun begins")
     };
@@ -124,7 +124,7 @@ pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
 }
 
 pub(super) fn end(here: &Here, args: &EndArgs) -> Result<Exit> {
-    let place = RefineStore::of(&here.home, &here.root);
+    let place = RefineStore::open(&here.home, &here.root);
     let (name, stands) =
         super::one(&place, args.which.name.as_deref(), |session| session.round.is_some())?;
     let Some(open) = &stands.round else {
@@ -150,7 +150,7 @@ pub(super) fn end(here: &Here, args: &EndArgs) -> Result<Exit> {
         return Err(refused(Exit::No, message));
     }
     let message = given::stdin()?;
-    if let Some(question) = asks_again(&place, &name, &message).map_err(super::told)? {
+    if let Some(question) = asks_again(&place, &name, &message).map_err(super::with_exit_code)? {
         return screen::print(&visible_lines(&format!(
             "Send this to the same agent with the SendMessage tool, and hand its answer to the same \
              command. If it cannot be asked any more, hand over an empty text: that counts as unknown.\n\
@@ -164,10 +164,10 @@ pub(super) fn end(here: &Here, args: &EndArgs) -> Result<Exit> {
             (after.measured, after.plan, after.digest)
         }
         // Without the content before the round nothing can be measured, and unknown is not zero.
-        None => (None, Default::default(), artefact::digest(&artefact.look()?)),
+        None => (None, Default::default(), artefact::digest(&artefact.snapshot()?)),
     };
     let event = RefineEvent::Ended { message: &message, measured, plan, artefact: &digest };
-    let (outcome, stands) = record(&place, &name, event).map_err(super::told)?;
+    let (outcome, stands) = record(&place, &name, event).map_err(super::with_exit_code)?;
     let is_full = follow(here, &name, &stands)?;
     show(&name, &stands, &outcome, is_full)
 }

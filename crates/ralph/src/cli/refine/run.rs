@@ -154,7 +154,7 @@ struct RefineSetup<'a> {
 
 impl<'a> RefineSetup<'a> {
     fn prepare(here: &'a Here, args: &'a RunArgs) -> Result<RefineSetup<'a>> {
-        let place = RefineStore::of(&here.home, &here.root);
+        let place = RefineStore::open(&here.home, &here.root);
         let (name, artefact) = args.subject.find(here, &place, args.max_iterations)?;
         args.can_confirm(&artefact)?;
         args.can_commit(&artefact)?;
@@ -192,7 +192,7 @@ impl<'a> RefineSetup<'a> {
         self.args.client.check(self.here, "refine", &needs(&self.artefact))?;
         let of_round = self.place.round(&self.artefact.mode(), self.artefact.plan_file());
         wait_for_earlier(&of_round)?;
-        let stands = self.open().map_err(refine::told)?;
+        let stands = self.open().map_err(refine::with_exit_code)?;
         close_what_was_left(&self.place, &self.name, &self.artefact, &stands)?;
         let notifies = wanted == Rounds::All && !self.args.no_notify;
         let refiner = Refiner { notifies, ..self.refiner() };
@@ -240,7 +240,8 @@ impl<'a> RefineSetup<'a> {
     /// Prints the command of the next round.
     fn show(self) -> Result<Exit> {
         let document = refine::document(&self.place)?;
-        let found = document.session(&self.name).map_err(|why| refine::told(why.into()))?;
+        let found =
+            document.session(&self.name).map_err(|why| refine::with_exit_code(why.into()))?;
         let session = found.unwrap_or_else(|| self.new_session());
         let refiner = self.refiner();
         let round = refiner.order(&session, session.iterations_completed + 1)?;
@@ -277,7 +278,8 @@ impl Subject {
         // A name alone continues with what that refinement refines already.
         if let Some(name) =
             self.name.as_ref().filter(|_| self.mode.is_none() && self.plan.is_none())
-            && let Some(found) = document.session(name).map_err(|why| refine::told(why.into()))?
+            && let Some(found) =
+                document.session(name).map_err(|why| refine::with_exit_code(why.into()))?
         {
             return Ok((name.clone(), refine::artefact(here, place, name, &found)?));
         }
@@ -343,7 +345,7 @@ impl RunArgs {
             return Err(refused(Exit::Usage, why));
         };
         let text = user_files::find(&plan.real)?.text.unwrap_or_default();
-        let obstacle = Commits::of(&plan.real).and_then(|commits| commits.obstacle(&text));
+        let obstacle = Commits::for_plan(&plan.real).and_then(|commits| commits.obstacle(&text));
         match obstacle.map_err(|error| refused(Exit::No, visible(&format!("{error:#}"))))? {
             Some(why) => Err(refused(Exit::No, visible(&why))),
             None => Ok(()),
@@ -381,7 +383,7 @@ fn rounds_of(refiner: &Refiner<'_>, wanted: Rounds, interrupts: &Interrupts) -> 
         let is_asked = |interrupts: &Interrupts| {
             (interrupts.asked() != InterruptRequest::Nothing).then(|| "as you asked".to_owned())
         };
-        match refiner.round(interrupts).map_err(refine::told)? {
+        match refiner.round(interrupts).map_err(refine::with_exit_code)? {
             Rounded::Ended(outcome @ RefineOutcome::Next { .. }) => {
                 crashes = 0;
                 if wanted == Rounds::One {
@@ -425,8 +427,9 @@ fn end(refiner: &Refiner<'_>, done: Result<RunEnd>, interrupts: &Interrupts) -> 
         }
         Ok(RunEnd::Said(outcome)) => {
             let document = refine::document(&refiner.place)?;
-            let session =
-                document.session(&refiner.name).map_err(|why| refine::told(why.into()))?;
+            let session = document
+                .session(&refiner.name)
+                .map_err(|why| refine::with_exit_code(why.into()))?;
             let Some(session) = session else { return Ok(Exit::Done) };
             let ending = say::ending(&session, &outcome);
             tell(NoticeEvent::Ended, ending.first().map_or("", String::as_str));

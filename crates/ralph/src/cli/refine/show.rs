@@ -17,12 +17,12 @@ use serde_json::json;
 use std::path::Path;
 
 pub(in crate::cli) fn status(here: &Here, name: Option<&str>, json: bool) -> Result<Exit> {
-    let place = RefineStore::of(&here.home, &here.root);
+    let place = RefineStore::open(&here.home, &here.root);
     let (name, found) = refine::one(&place, name, |_| true)?;
     if json {
         return screen::print_json(&as_json(here, &place, &name, &found));
     }
-    screen::print(&visible(&format!("{name}  {}", standing(here, &place, &name, &found))))?;
+    screen::print(&visible(&format!("{name}  {}", summary_line(here, &place, &name, &found))))?;
     for entry in &found.history {
         for line in say::round(&found, entry) {
             screen::print(&visible(&line))?;
@@ -39,7 +39,7 @@ pub(in crate::cli) fn status(here: &Here, name: Option<&str>, json: bool) -> Res
 }
 
 pub(in crate::cli) fn list(here: &Here, json: bool) -> Result<Exit> {
-    let place = RefineStore::of(&here.home, &here.root);
+    let place = RefineStore::open(&here.home, &here.root);
     let document = refine::document(&place)?;
     let mut broken = None;
     let mut sessions = Vec::new();
@@ -61,7 +61,7 @@ pub(in crate::cli) fn list(here: &Here, json: bool) -> Result<Exit> {
     } else {
         for (name, it) in &sessions {
             let bars = chart::bars(&chart::said(it));
-            let line = format!("{name}  {}  {bars}", standing(here, &place, name, it));
+            let line = format!("{name}  {}  {bars}", summary_line(here, &place, name, it));
             screen::print(visible(&line).trim_end())?;
         }
     }
@@ -69,7 +69,7 @@ pub(in crate::cli) fn list(here: &Here, json: bool) -> Result<Exit> {
 }
 
 /// What is refined, its status, and how many rounds are done.
-fn standing(here: &Here, place: &RefineStore, name: &str, found: &Refinement) -> String {
+fn summary_line(here: &Here, place: &RefineStore, name: &str, found: &Refinement) -> String {
     let what = match found.mode {
         Mode::Plan => found.plan_file.clone(),
         _ => found.mode.to_string(),
@@ -101,7 +101,7 @@ pub(super) fn activity(
         return Activity::Nobody;
     }
     if refine::is_held(place, found) {
-        return Activity::Runs(match background::of(place, name) {
+        return Activity::Runs(match background::running_session(place, name) {
             Some(tmux) => format!("running in tmux {tmux}"),
             None => "running".to_owned(),
         });
@@ -115,7 +115,7 @@ fn as_json(here: &Here, place: &RefineStore, name: &str, found: &Refinement) -> 
         "name": name,
         "standing": word(here, place, name, found),
         "left": found.left(),
-        "tmux": background::of(place, name),
+        "tmux": background::running_session(place, name),
         "session": found,
     })
 }
@@ -123,11 +123,11 @@ fn as_json(here: &Here, place: &RefineStore, name: &str, found: &Refinement) -> 
 /// What each round proposed, and why it was accepted or rejected.
 /// The name of the refinement that is meant.
 pub(in crate::cli) fn named(here: &Here, name: Option<&str>) -> Result<String> {
-    Ok(refine::one(&RefineStore::of(&here.home, &here.root), name, |_| true)?.0)
+    Ok(refine::one(&RefineStore::open(&here.home, &here.root), name, |_| true)?.0)
 }
 
 pub(in crate::cli) fn explain(here: &Here, name: Option<&str>, json: bool) -> Result<Exit> {
-    let place = RefineStore::of(&here.home, &here.root);
+    let place = RefineStore::open(&here.home, &here.root);
     let (name, found) = refine::one(&place, name, |_| true)?;
     if json {
         return screen::print_json(&json!({
@@ -156,7 +156,7 @@ pub(super) fn version_line(version: &KeptVersion) -> String {
 /// The difference of two versions, the older first: of the last two without numbers, and of one and the present plan
 /// with one.
 pub(in crate::cli) fn diff(here: &Here, name: Option<&str>, numbers: &[u32]) -> Result<Exit> {
-    let place = RefineStore::of(&here.home, &here.root);
+    let place = RefineStore::open(&here.home, &here.root);
     let (name, found) = of_plan(&place, name)?;
     let versions = place.versions(&name);
     let list = versions.list().map_err(bad_state)?;
@@ -186,7 +186,7 @@ pub(in crate::cli) fn diff(here: &Here, name: Option<&str>, numbers: &[u32]) -> 
 
 /// Brings a version back; the present plan is kept as a version.
 pub(in crate::cli) fn restore(here: &Here, name: Option<&str>, number: u32) -> Result<Exit> {
-    let place = RefineStore::of(&here.home, &here.root);
+    let place = RefineStore::open(&here.home, &here.root);
     let (name, found) = of_plan(&place, name)?;
     let plan = plan(here, &place, &name, &found)?;
     let list = plan.versions.list().map_err(bad_state)?;
@@ -250,7 +250,7 @@ fn numbered<'a>(name: &str, list: &'a [KeptVersion], number: u32) -> Result<&'a 
 
 /// The report of the refinement with this name.
 pub(in crate::cli) fn report(here: &Here, name: Option<&str>) -> Result<Report> {
-    let place = RefineStore::of(&here.home, &here.root);
+    let place = RefineStore::open(&here.home, &here.root);
     let (name, found) = refine::one(&place, name, |_| true)?;
     let mut versions = seen(&place, &name)?;
     if found.status.is_over() {
@@ -270,7 +270,7 @@ pub(in crate::cli) fn report(here: &Here, name: Option<&str>) -> Result<Report> 
 
 /// The names of the project's refinements, the latest last.
 pub(in crate::cli) fn names(here: &Here) -> Vec<String> {
-    let document = RefineStore::of(&here.home, &here.root).document().unwrap_or_default();
+    let document = RefineStore::open(&here.home, &here.root).document().unwrap_or_default();
     document.sessions().map(|(name, _)| name.to_owned()).collect()
 }
 
@@ -281,7 +281,7 @@ pub(in crate::cli) fn of_loop(
     state: &LoopState,
 ) -> Option<(Refinement, Vec<VersionSeen>)> {
     let name = &state.refining()?.name;
-    let place = RefineStore::of(&here.home, Path::new(&state.project_root));
+    let place = RefineStore::open(&here.home, Path::new(&state.project_root));
     let session = place.document().ok()?.session(name).ok()??;
     Some((session, seen(&place, name).unwrap_or_default()))
 }

@@ -218,7 +218,7 @@ fn begin(here: &Here, id: &OrchestrationId, args: &Args) -> Result<FoundLoop> {
             anyhow::bail!("could not begin: another process has just done so")
         }
     };
-    let found = FoundLoop::of(here, &state.loop_id)?;
+    let found = FoundLoop::by_id(here, &state.loop_id)?;
     let us = client::this_process();
     let mine = |state: &mut LoopState| {
         environment::take(state);

@@ -23,7 +23,7 @@ pub(super) fn describe(one: &LoopView, now: Timestamp) -> String {
     let by_mode = state.is_running() || state.awaits_decision();
     let mut phase = match one.cut() {
         Some(_) => "interrupted".to_owned(),
-        None => phrases::standing(state),
+        None => phrases::loop_status(state),
     };
     if what != "loop" && by_mode {
         phase = format!("{what}: {phase}");
@@ -121,7 +121,7 @@ pub(in crate::cli) fn next(one: &LoopView) -> String {
 }
 
 fn hint(state: &LoopState) -> Option<String> {
-    mode::of(&state.mode).next_hint(state).filter(|_| state.is_live())
+    mode::rules(&state.mode).next_hint(state).filter(|_| state.is_live())
 }
 
 /// The labelled rows of a loop, without its criteria; an empty value means no row.
@@ -164,7 +164,7 @@ pub(in crate::cli) fn rows(one: &LoopView, now: Timestamp) -> Vec<(&'static str,
             rows.push(("refining", refining(state)));
             rows.push(("tasks", tasks(state, now)));
             rows.push(("workers", workers(state)));
-            let is_loop = state.is_running() && mode::of(&state.mode).wants_tree();
+            let is_loop = state.is_running() && mode::rules(&state.mode).wants_tree();
             rows.push(("progress", if is_loop { moves(state) } else { String::new() }));
             rows.push(("observes", state.observing.clone()));
             rows.push(("used", used(one, now)));
@@ -185,7 +185,10 @@ pub(in crate::cli) fn rows(one: &LoopView, now: Timestamp) -> Vec<(&'static str,
 fn idle(one: &LoopView) -> String {
     one.cut().map_or_else(String::new, |cause| {
         let state = &one.state;
-        format!("{cause}; {} in its session continues", mode::of(&state.mode).resume_command(state))
+        format!(
+            "{cause}; {} in its session continues",
+            mode::rules(&state.mode).resume_command(state)
+        )
     })
 }
 
@@ -307,7 +310,7 @@ fn count(view: &LoopView) -> String {
         (Some(_), _) | (_, 0) => String::new(),
         (None, n) => {
             let holding = all.iter().filter(|criterion| view.is_proven(criterion)).count();
-            let passes = |one: &&Criterion| view.standing(one) == ReceiptStatus::Passes;
+            let passes = |one: &&Criterion| view.criterion_status(one) == ReceiptStatus::Passes;
             let tried = all.iter().filter(passes).filter(|one| !view.is_proven(one)).count();
             let tried = match tried {
                 0 => String::new(),
@@ -327,11 +330,12 @@ const LAST_LINE: usize = 120;
 pub(super) fn criteria(one: &LoopView) -> String {
     let all = &one.state.acceptance_criteria;
     let id = all.iter().map(|one| visible(&one.id).chars().count()).max().unwrap_or_default();
-    let word = all.iter().map(|it| one.standing(it).as_str().len()).max().unwrap_or_default();
+    let word =
+        all.iter().map(|it| one.criterion_status(it).as_str().len()).max().unwrap_or_default();
     let below = 4 + id + 2;
     let mut text = String::new();
     for criterion in all {
-        let standing = one.standing(criterion);
+        let standing = one.criterion_status(criterion);
         text.push_str(&format!(
             "\n    {:<id$}  {}{:<pad$}  ",
             visible(&criterion.id),

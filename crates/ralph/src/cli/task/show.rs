@@ -153,7 +153,7 @@ fn described(graph: &Graph, task: &Task) -> String {
     let attempts = if task.attempts == 0 { String::new() } else { task.attempts.to_string() };
     let mut text = format!("{}  {}", visible(&task.id), visible(&task.name));
     for (label, value) in [
-        ("stands", graph.standing(task).word()),
+        ("stands", graph.readiness(task).word()),
         ("after", &task.deps.join(", ")),
         ("done when", &task.completion_condition),
         ("files", &task.files.join(", ")),

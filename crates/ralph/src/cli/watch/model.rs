@@ -217,7 +217,7 @@ fn of_id(here: &Here, id: &str) -> Option<(LoopFile, LoopState)> {
 
 impl Gathered {
     fn add(&mut self, here: &Here, file: LoopFile, state: LoopState) {
-        let mailbox = Mailbox::of(&file, &state);
+        let mailbox = Mailbox::for_loop(&file, &state);
         self.places.push(mailbox.watched());
         let transcript = if state.is_live() { transcript_of(&state) } else { None };
         self.places.extend(transcript.clone());
@@ -248,7 +248,7 @@ fn describe(here: &Here, one: LoopView) -> WatchedLoop {
     let state = &one.state;
     let tasks = graph::summary(&state.task_graph, here.now);
     let (_, position) = messages::what_and_where(state);
-    let (word, tone) = standing(state);
+    let (word, tone) = status_with_tone(state);
     let mut rows = vec![("task", at_work(state, here.now))];
     rows.extend(text::rows(&one, here.now));
     rows.insert(1, ("cost", used_dollars(state.usage.cost, state.limits.max_cost)));
@@ -276,10 +276,10 @@ fn describe(here: &Here, one: LoopView) -> WatchedLoop {
 }
 
 /// The status and whether it is good. An unknown mode or phase is shown as it is.
-fn standing(state: &LoopState) -> (String, TextTone) {
+fn status_with_tone(state: &LoopState) -> (String, TextTone) {
     let phase = match state.ending {
-        Some(_) => format!("ended: {}", phrases::standing(state)),
-        None => phrases::standing(state),
+        Some(_) => format!("ended: {}", phrases::loop_status(state)),
+        None => phrases::loop_status(state),
     };
     let tone = match phrases::rated(state) {
         Some(EndingTone::Good) => TextTone::Good,
@@ -298,7 +298,7 @@ fn standing(state: &LoopState) -> (String, TextTone) {
 /// The tasks that are worked on; for a worker's loop, its one task.
 fn at_work(state: &LoopState, now: jiff::Timestamp) -> String {
     let tasks = Graph::new(&state.task_graph, now);
-    let is_claimed = |task: &&Task| tasks.standing(task) == graph::TaskReadiness::InProgress;
+    let is_claimed = |task: &&Task| tasks.readiness(task) == graph::TaskReadiness::InProgress;
     let claimed = state.task_graph.iter().filter(is_claimed).take(4);
     let names: Vec<String> = claimed.map(|task| format!("{} {}", task.id, task.name)).collect();
     match (&state.round, names.is_empty()) {
@@ -325,7 +325,7 @@ fn bars(state: &LoopState) -> Vec<Bar> {
 }
 
 fn criterion(criterion: &state::Criterion) -> Criterion {
-    let standing = receipt::standing(criterion, None);
+    let standing = receipt::criterion_status(criterion, None);
     let receipt = criterion.receipt.as_ref();
     let (word, tone) = match standing {
         // Only the tree could show whether it still holds.
@@ -393,8 +393,8 @@ mod gather_tests {
         let mut state =
             LoopState { phase: Phase::Implementation, mode: plan.into(), ..LoopState::default() };
         let expected = ("planning: you decide".to_owned(), TextTone::Waits);
-        assert_eq!(standing(&state), expected);
+        assert_eq!(status_with_tone(&state), expected);
         state.pause(PauseCause::Crashed, "the session ended", jiff::Timestamp::UNIX_EPOCH);
-        assert_eq!(standing(&state), expected);
+        assert_eq!(status_with_tone(&state), expected);
     }
 }

@@ -164,7 +164,7 @@ impl<'a> ReadyRun<'a> {
         note_start(here, &found.file, &state)?;
         let what = if self.command == "build" { "building" } else { "running" };
         announce(&state, &self.logs, what, &self.mode);
-        let answer = Answer::of(self.how.json);
+        let answer = Answer::from_json_flag(self.how.json);
         let mut started = criteria(&state);
         if let Some(members) = started.as_object_mut() {
             members.insert("tasks".to_owned(), json!(state.task_graph.len()));
@@ -190,7 +190,7 @@ impl<'a> ReadyRun<'a> {
 /// Has the changes reviewed if the user says so here or in the settings. The lenses are frozen with
 /// the loop: what it does to their files later changes nothing.
 pub(crate) fn ask_for_review(here: &Here, state: &mut LoopState, is_asked_for: bool) {
-    let reviews = Settings::of(state).review();
+    let reviews = Settings::from_state(state).review();
     if is_asked_for || (reviews.is_enabled() && state.review.is_none()) {
         steps::ask_for(state, reviews.most_rounds(), review::lenses_of(&here.root));
     }
@@ -259,7 +259,7 @@ pub(crate) fn needs() -> Vec<Need> {
 
 /// Refuses a loop whose client is already working: it would have two.
 pub(crate) fn nobody_works(state: &LoopState) -> Result<()> {
-    if let Some(shared) = member::of(state) {
+    if let Some(shared) = member::read_membership(state) {
         let message = format!(
             "loop {} is this machine's part of a shared loop; `ralph run --shared {}` continues it",
             screen::visible(&state.loop_id),

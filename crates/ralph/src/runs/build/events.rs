@@ -23,7 +23,7 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    pub(crate) fn of(json: bool) -> Answer {
+    pub(crate) fn from_json_flag(json: bool) -> Answer {
         if json { Answer::Events } else { Answer::Text }
     }
 

@@ -83,7 +83,7 @@ fn repository(here: &Here, flag: &str) -> Result<PathBuf> {
 
 /// Reports a dirty work tree, and says whose its files stay.
 pub(crate) fn report_dirty(here: &Here, commits: bool) {
-    let Some(dirty) = commit::top(&here.root).and_then(|top| DirtyFiles::look(&top).ok()) else {
+    let Some(dirty) = commit::top(&here.root).and_then(|top| DirtyFiles::scan(&top).ok()) else {
         return;
     };
     if dirty.is_empty() {
@@ -125,7 +125,7 @@ impl<'a> RoundCommits<'a> {
         let before = match known {
             Some(known) if was_killed => known,
             known => {
-                let now = DirtyFiles::look(&top)?;
+                let now = DirtyFiles::scan(&top)?;
                 // Work of earlier rounds that no commit took is not the user's.
                 let after = DirtyFiles::load(&folder.join(AFTER))?.unwrap_or_default();
                 let pending = after.without(&known.unwrap_or_default());
@@ -138,7 +138,7 @@ impl<'a> RoundCommits<'a> {
 
     /// Commits what has changed. Returns the commit, or `None` if nothing has.
     pub(crate) fn commit(&self, message: &str) -> Result<Option<MadeCommit>> {
-        let changed = DirtyFiles::look(&self.top)?.without(&self.before);
+        let changed = DirtyFiles::scan(&self.top)?.without(&self.before);
         let made = match changed.is_empty() {
             true => Ok(None),
             false => self.make(&changed, message).map(Some),
@@ -159,7 +159,7 @@ impl<'a> RoundCommits<'a> {
 
     /// Remembers what a round that is not committed leaves behind.
     pub(crate) fn note_round(&self) -> Result<()> {
-        DirtyFiles::look(&self.top)?.save(&self.file.folder().join(AFTER))
+        DirtyFiles::scan(&self.top)?.save(&self.file.folder().join(AFTER))
     }
 }
 

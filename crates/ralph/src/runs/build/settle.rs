@@ -159,7 +159,7 @@ impl Builder<'_> {
         }
         let is_last = self.order.rounds > 0 && self.number >= self.order.rounds;
         let judge = |state: &LoopState, refused: &Refused| self.judge(state, refused);
-        let question = self.left.look()?.question;
+        let question = self.left.find_changes()?.question;
         let question = question.as_deref();
         let file = self.order.file;
         let (settlement, state) = settled(file, &proof, is_first, is_last, question, judge)?;
@@ -281,7 +281,7 @@ pub(in crate::runs) fn settled(
 ) -> Result<(Settlement, LoopState)> {
     loop {
         let settled = file.update(|state| {
-            let may_judge = Settings::of(state).review().may_judge();
+            let may_judge = Settings::from_state(state).review().may_judge();
             let at = SettleAt { now: clock::now(), is_first, is_last, may_judge, question };
             (rules::settle(state, proof, at), state.clone())
         });

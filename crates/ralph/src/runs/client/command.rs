@@ -140,7 +140,7 @@ pub fn preflight(
     allowed: &[String],
     project_root: &Path,
 ) -> Result<Preflight> {
-    let mut found = ClientSettings::of(project_root).permissions();
+    let mut found = ClientSettings::for_project(project_root).permissions();
     found.rules.allow.extend_from_slice(allowed);
     compare(needs, mode, found)
 }
@@ -168,8 +168,11 @@ pub(crate) fn plugins(client: &Path, folder: &Path, args: &[OsString]) -> Result
         Some(StreamEvent::Began { plugins, .. }) => Some(plugins),
         _ => None,
     });
-    let managed = ClientSettings::of(folder).leaves_mods_on();
-    Ok(ListedPlugins::of(began.unwrap_or_default(), managed.map(|path| path.display().to_string())))
+    let managed = ClientSettings::for_project(folder).leaves_mods_on();
+    Ok(ListedPlugins::from_loaded(
+        began.unwrap_or_default(),
+        managed.map(|path| path.display().to_string()),
+    ))
 }
 
 fn compare(needs: &[Need], mode: Option<&str>, found: Permissions) -> Result<Preflight> {

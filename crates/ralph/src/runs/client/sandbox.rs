@@ -40,7 +40,7 @@ fn with_settings(here: &Here, root: &Path, settings: SandboxSettings) -> Bounds 
     let git = repository.map(|it| (text(it.own()), text(it.common())));
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let config = user_folder().unwrap_or_default();
-    Bounds::of(&BoundsInput {
+    Bounds::from_input(&BoundsInput {
         project_root: &text(&root),
         git: git.as_ref().map(|(own, common)| GitFolders {
             own,

@@ -216,7 +216,7 @@ impl<'a, V> ClientRunner<'a, V> {
     }
 
     /// The loop as it is now. `None` once it is over, and in a run of one client at a time.
-    pub(crate) fn look(&mut self) -> Result<Option<LoopState>> {
+    pub(crate) fn poll_state(&mut self) -> Result<Option<LoopState>> {
         let Some(file) = self.file else { return Ok(None) };
         if !self.is_many {
             self.end_if_cancelled(file);
@@ -441,7 +441,7 @@ impl<V> ClientRunner<'_, V> {
         let Words { command, ended, .. } = self.words;
         let criteria = loaded.state.acceptance_criteria.iter();
         let mut seen: Map<String, Value> = criteria
-            .map(|one| (one.id.clone(), receipt::standing(one, None).as_str().into()))
+            .map(|one| (one.id.clone(), receipt::criterion_status(one, None).as_str().into()))
             .collect();
         seen.insert("tokens".to_owned(), came.tokens.total().into());
         let entry = self.here.entry(loaded.state.position(), command, ended, &why);

@@ -103,8 +103,8 @@ impl NewWorker<'_> {
         below.bounds = self.client.bounds_in(here, self.root);
         let file_below = lifecycle::create(&here.home, &mut below)?;
         // The user's messages so far.
-        let mailbox = Mailbox::of(&file_below, &below);
-        for (kind, text) in Mailbox::of(file, state).said(STEERS) {
+        let mailbox = Mailbox::for_loop(&file_below, &below);
+        for (kind, text) in Mailbox::for_loop(file, state).said(STEERS) {
             mailbox.send(kind, &text)?;
         }
         file.update(|state| parallel::launched(state, self.call, &below.loop_id))

@@ -49,7 +49,7 @@ pub(crate) fn run(here: &Here, place: SharedPlace, how: &SharedOptions<'_>) -> R
         return Ok(if end.ending.is_completion() { Exit::Done } else { Exit::No });
     }
     is_trusted(here, &place, &view)?;
-    let base = worker_base::look(&here.root)?;
+    let base = worker_base::inspect_repository(&here.root)?;
     base.map_err(|why| refused(Exit::No, why.to_string()))?;
     let lacking = begin::cannot_start(&view.ledger.plan.acceptance_criteria, &here.root);
     if !lacking.is_empty() {
@@ -152,7 +152,7 @@ fn parts(here: &Here) -> Vec<(LoopFile, LoopState, Membership)> {
     let all = lifecycle::all(&here.home).into_iter();
     all.filter_map(|(file, state)| {
         let state = state.ok().filter(LoopState::is_live)?;
-        let of = member::of(&state)?;
+        let of = member::read_membership(&state)?;
         let is_here = ralph_io::project::identity(Path::new(&state.project_root)) == identity;
         is_here.then_some((file, state, of))
     })

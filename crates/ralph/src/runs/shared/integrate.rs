@@ -104,7 +104,7 @@ impl IntegrateOrder {
         let top = tree::repository_root(&root).context("the project is in no repository")?;
         self.place.records().bring_to(&top, &self.references)?;
         let bench = Bench::set(&top, &bench(&state), self.branch.as_str())?;
-        let criteria = Criteria::of(&file, &state, &MergeProgress)?;
+        let criteria = Criteria::for_loop(&file, &state, &MergeProgress)?;
         if !criteria.not_run.is_empty() {
             bail!("{}", criteria.not_run);
         }
@@ -294,7 +294,7 @@ impl Integration<'_> {
             bounds.write.push(top.to_string_lossy().into_owned());
         }
         self.bench.link(is_needed)?;
-        let mut settings = Settings::of(&state);
+        let mut settings = Settings::from_state(&state);
         settings.receipt_ignore.get_or_insert_default().extend(self.bench.linked());
         settings.apply(&mut state);
         pinned::freeze(&mut state, clock::now());

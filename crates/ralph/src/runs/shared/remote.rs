@@ -269,7 +269,7 @@ impl SharedRun<'_> {
 
     /// Reads what was fetched.
     fn take_in(&mut self, began: Instant, report: &ExchangeReport) -> Result<()> {
-        let view = match self.follower.look() {
+        let view = match self.follower.refresh_view() {
             Ok(view) => view.clone(),
             Err(error) => {
                 self.block(&format!("{error:#}"));

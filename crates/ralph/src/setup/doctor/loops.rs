@@ -181,7 +181,7 @@ fn orphan(state: &LoopState, file: &Path, projects: &Path) -> Option<Check> {
     // The loop can continue in its conversation. Without that, another session has to adopt it.
     let way = match has_conversation(projects, &state.session_id) {
         true => format!("run `claude --resume {}`, or `ralph adopt --loop {id}`", state.session_id),
-        false => match mode::of(&state.mode).driver() {
+        false => match mode::rules(&state.mode).driver() {
             Some(driver) => format!("run `{driver}`"),
             None => format!("run `ralph adopt --loop {id}`, then type /ralph in any session"),
         },
@@ -273,13 +273,13 @@ pub(super) fn check_base(current: &Path) -> Option<Check> {
 }
 
 fn judge_base(root: &Path) -> Check {
-    let set = ClientSettings::of(root).worktree_base();
+    let set = ClientSettings::for_project(root).worktree_base();
     if let Some(set) = set.as_ref().filter(|set| set.is_head()) {
         let place = set.file.display();
         let detail = format!("`worktree.baseRef` is `head` in `{place}`: workers see every commit");
         return well(WORKER_BASE, detail);
     }
-    let lacking = match worker_base::look(root) {
+    let lacking = match worker_base::inspect_repository(root) {
         Ok(Ok(base)) => base.behind.map(|behind| {
             format!(
                 "; `{}` lacks {} {} of yours",

@@ -33,7 +33,7 @@ pub(crate) struct RegisteredHook {
 
 /// The settings that apply to this user in the current folder.
 pub(super) fn gather(places: &InstallPaths) -> ClientSettings {
-    ClientSettings::of(project_root(&places.current))
+    ClientSettings::for_project(project_root(&places.current))
 }
 
 /// The managed file, if it exists and can be read.

@@ -118,7 +118,7 @@ impl Fate {
 }
 
 /// Looks at the path of every shipped file.
-pub(crate) fn look(scope: &InstallScope) -> Vec<ShippedFile> {
+pub(crate) fn inspect_shipped(scope: &InstallScope) -> Vec<ShippedFile> {
     let target = |file: &Shipped| ShippedFile {
         of_the_repository: file.text,
         ..at(&scope.base, file.path, file.without_hooks())
@@ -235,7 +235,7 @@ impl InstallRecord {
         Ok(record)
     }
 
-    pub(crate) fn of(&self, settings: &Path) -> Option<&Install> {
+    pub(crate) fn find_install(&self, settings: &Path) -> Option<&Install> {
         self.installs.iter().find(|install| install.settings == settings)
     }
 

@@ -64,8 +64,8 @@ pub(super) fn copy_programs(from: &Path, to: &Path, dry_run: bool) -> Result<()>
 pub(crate) fn install(folder: &Path, dry_run: bool, places: &InstallPaths) -> Result<Exit> {
     let record = InstallRecord::read(places.ralph.root())?;
     let description = folder.join(DESCRIPTION);
-    let known = record.of(&description).cloned();
-    let targets = look(folder, known.as_ref());
+    let known = record.find_install(&description).cloned();
+    let targets = inspect_shipped(folder, known.as_ref());
     may_be_ours(folder, &targets)?;
 
     let shown = folder.display();
@@ -84,7 +84,7 @@ pub(crate) fn install(folder: &Path, dry_run: bool, places: &InstallPaths) -> Re
     install.folders.extend(user_files::make_folders(&bin, 0o755)?);
     copy_programs(&places.running, &bin, false)?;
     let key = install.settings.clone();
-    if record.of(&key) != Some(&install) {
+    if record.find_install(&key) != Some(&install) {
         record.write(places.ralph.root(), &key, Some(install))?;
     }
     tell!("{}", advice(folder));
@@ -95,8 +95,8 @@ pub(crate) fn install(folder: &Path, dry_run: bool, places: &InstallPaths) -> Re
 pub(crate) fn uninstall(folder: &Path, dry_run: bool, places: &InstallPaths) -> Result<Exit> {
     let record = InstallRecord::read(places.ralph.root())?;
     let description = folder.join(DESCRIPTION);
-    let known = record.of(&description).cloned();
-    let mut targets = look(folder, known.as_ref());
+    let known = record.find_install(&description).cloned();
+    let mut targets = inspect_shipped(folder, known.as_ref());
     let shown = folder.display();
     let is_ours = |fate: Fate| matches!(fate, Fate::Current | Fate::Update);
     tell!("plugin `{shown}`");
@@ -139,7 +139,7 @@ pub(crate) fn uninstall(folder: &Path, dry_run: bool, places: &InstallPaths) -> 
     Ok(Exit::Done)
 }
 
-fn look(folder: &Path, known: Option<&Install>) -> Vec<(ShippedFile, Fate)> {
+fn inspect_shipped(folder: &Path, known: Option<&Install>) -> Vec<(ShippedFile, Fate)> {
     let ours = known.map_or(&[][..], |known| &known.files);
     let target = |(name, text)| {
         let target = files::at(folder, name, text);

@@ -526,11 +526,11 @@ pub(crate) fn sandbox_cure(places: &InstallPaths) -> String {
     let record = InstallRecord::read(places.ralph.root()).ok();
     let is_installed = |args: &ScopeArgs| {
         let scope = super::resolve(args, places).ok()?;
-        record.as_ref()?.of(&scope.settings)?;
+        record.as_ref()?.find_install(&scope.settings)?;
         Some(format!("run `{}`", scope.args.command(Some(Extra::Sandbox))))
     };
     let project = project::root(None, &places.current);
-    let scopes = [ScopeArgs::default(), ScopeArgs::of(Some(project))];
+    let scopes = [ScopeArgs::default(), ScopeArgs::for_project(Some(project))];
     scopes.iter().find_map(is_installed).unwrap_or_else(|| {
         format!("add `\"{OUTSIDE}\": [\"{EXCLUDED}\"]` below `\"{SANDBOX}\"` in your settings")
     })

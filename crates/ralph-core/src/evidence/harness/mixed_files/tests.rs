@@ -347,7 +347,7 @@ fn the_subject_of_a_line_is_its_module_package_or_gem() {
 /// The texts of the tests and the lines of the code.
 #[track_caller]
 fn check_halves(text: &str, tests: &[&str], code: &[&str]) {
-    let halves = Halves::of(text).unwrap();
+    let halves = Halves::parse(text).unwrap();
     assert_eq!(halves.tests(), tests, "{text}");
     assert_eq!(halves.code(), code, "{text}");
 }
@@ -383,7 +383,7 @@ fn a_rust_source_is_parted_at_the_items_of_its_tests() {
         &["#[a]", "fn f() {}"],
     );
     for broken in ["fn f() {", "fn f() }", "#[test", "#![a", "fn f(]"] {
-        assert!(Halves::of(broken).is_none(), "{broken}");
+        assert!(Halves::parse(broken).is_none(), "{broken}");
     }
 }
 
@@ -419,7 +419,7 @@ fn tests_of_another_version_stand_in_the_place_of_their_name_or_at_the_end() {
     let own = "fn f() {}\n#[test]\nfn a() { 1 }\nfn g() {}\n#[test]\nfn gone() {}\n// end";
     let other =
         "#[test]\nfn new() {}\n#[test]\nfn a() { 2 }\nfn h() {}\n#[cfg(test)]\nconst X: u8 = 1;\n";
-    let (own, other) = (Halves::of(own).unwrap(), Halves::of(other).unwrap());
+    let (own, other) = (Halves::parse(own).unwrap(), Halves::parse(other).unwrap());
     assert_eq!(
         own.with_tests_of(&other),
         "fn f() {}\n#[test]\nfn a() { 2 }\nfn g() {}\n\n// end\n#[test]\nfn new() {}\n\n#[cfg(test)]\nconst X: u8 = 1;\n"

@@ -2,7 +2,7 @@ use super::*;
 
 /// Each token as its kind and its text; a line that ends is `↵`, with what belongs to it.
 fn shown(path: &str, text: &str) -> Vec<String> {
-    let found = tokens(text, Syntax::of(path)).into_iter().map(|token| {
+    let found = tokens(text, Syntax::for_path(path)).into_iter().map(|token| {
         let text = &text[token.range];
         match token.kind {
             TokenKind::Word => format!("w {text}"),
@@ -23,7 +23,7 @@ fn check(path: &str, text: &str, expected: &[&str]) {
 #[test]
 fn a_language_is_known_by_the_extension() {
     let of = |path: &str| {
-        let it = Syntax::of(path);
+        let it = Syntax::for_path(path);
         let flags = [
             (it.hash, "hash"),
             (it.slashes, "slashes"),
@@ -209,7 +209,7 @@ fn a_document_in_a_script_belongs_to_its_line() {
 #[test]
 fn each_bracket_knows_the_one_that_closes_it() {
     let closing = |text: &str| {
-        let tokens = tokens(text, Syntax::of("a.js"));
+        let tokens = tokens(text, Syntax::for_path("a.js"));
         let pairs = brackets(&tokens, text).into_iter().enumerate();
         pairs.filter_map(|(at, end)| Some((at, end?))).collect::<Vec<_>>()
     };

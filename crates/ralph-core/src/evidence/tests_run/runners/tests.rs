@@ -101,7 +101,7 @@ fn the_words_beside_a_count_say_what_it_counts() {
 }
 
 /// `ran failed skipped`, and `some` where something ran without a count.
-fn told(tally: Tally) -> String {
+fn tally_text(tally: Tally) -> String {
     let some = if tally.some { " some" } else { "" };
     format!("{} {} {}{some}", tally.ran, tally.failed, tally.skipped)
 }
@@ -132,7 +132,7 @@ fn a_task_of_gradle_tells_whether_tests_ran() {
         ("> Task test", None),
         ("> Task :test OTHER", None),
     ] {
-        assert_eq!(gradle(line).map(told).as_deref(), expected, "{line}");
+        assert_eq!(gradle(line).map(tally_text).as_deref(), expected, "{line}");
     }
 }
 
@@ -148,14 +148,14 @@ fn the_last_line_of_pytest_has_nothing_but_counts_and_a_time() {
         ("2 passed and more in 0.1s", None),
         ("2 tests in 0.1s", None),
     ] {
-        assert_eq!(pytest(line).map(told).as_deref(), expected, "{line}");
+        assert_eq!(pytest(line).map(tally_text).as_deref(), expected, "{line}");
     }
 }
 
 fn all(lines: &[&str]) -> String {
     let mut runners = Runners::default();
     lines.iter().for_each(|line| runners.line(line));
-    told(runners.tally())
+    tally_text(runners.tally())
 }
 
 #[test]

@@ -148,7 +148,7 @@ fn a_stop_is_answered_with_the_calls_word_for_word() {
     );
     state.orchestration_mut().unwrap().given.push(given("task-2"));
     state.via = Some(crate::state::Registration::Plugin);
-    let says = told(&state);
+    let says = next_step_text(&state);
     assert!(
         says.starts_with("Next: make these 2 calls of the Agent tool in one message"),
         "{says}"
@@ -159,7 +159,10 @@ fn a_stop_is_answered_with_the_calls_word_for_word() {
     );
     let session = state.orchestration_mut().unwrap();
     session.given[0].prompt = "x".repeat(REASON_LIMIT);
-    assert!(told(&state).contains("run `ralph session next --id 260131-120000`"), "never cut");
+    assert!(
+        next_step_text(&state).contains("run `ralph session next --id 260131-120000`"),
+        "never cut"
+    );
 }
 
 #[test]
@@ -273,7 +276,10 @@ fn each_text_of_an_orchestration_names_it_and_what_comes_next() {
         Some("/ralph-v2 in its session or `ralph resume` continues it")
     );
     let plain = LoopState::default();
-    assert_eq!((id(&plain), told(&plain), next_in_the_line(&plain)), ("", "".into(), "".into()));
+    assert_eq!(
+        (id(&plain), next_step_text(&plain), next_in_the_line(&plain)),
+        ("", "".into(), "".into())
+    );
 }
 
 #[test]
@@ -362,10 +368,10 @@ fn a_prompt_that_does_not_fit_is_left_out() {
     let mut state = state();
     let session = state.orchestration_mut().unwrap();
     session.given[0].prompt = String::new();
-    let room = REASON_LIMIT - told(&state).encode_utf16().count();
+    let room = REASON_LIMIT - next_step_text(&state).encode_utf16().count();
     let fits = |state: &mut LoopState, n: usize| {
         state.orchestration_mut().unwrap().given[0].prompt = "x".repeat(n);
-        told(state)
+        next_step_text(state)
     };
     assert_eq!(fits(&mut state, room).len(), REASON_LIMIT);
     assert_eq!(

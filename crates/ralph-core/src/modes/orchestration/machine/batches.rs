@@ -21,7 +21,7 @@ pub(super) fn batching(view: &View<'_>) -> MachineTurn {
     if let Some(marks) = without_file(view, &[]) {
         return MachineTurn::Move(marks);
     }
-    let wanted = TaskFiles::of(view.picture, view.progress);
+    let wanted = TaskFiles::from_picture(view.picture, view.progress);
     let outlooks = wanted.outlooks(view.picture, &view.seen.tries, view.iteration);
     let moves = |id: &&str| outlooks.iter().any(|(other, outlook)| other == id && outlook.moves());
     // A task in progress may be in no wave, or may have lost its file; it must end all the same.
@@ -222,7 +222,7 @@ fn reviewers(view: &View<'_>) -> usize {
 /// The tasks of the wave that can be executed now. A failed task belongs to the next batch: it is
 /// executed again only after the others of its batch have been reviewed.
 fn of_wave<'a>(view: &'a View<'_>) -> Vec<&'a TaskEntry> {
-    let wanted = TaskFiles::of(view.picture, view.progress);
+    let wanted = TaskFiles::from_picture(view.picture, view.progress);
     let outlooks = wanted.outlooks(view.picture, &view.seen.tries, view.iteration);
     let wave = view.picture.metadata.as_ref().and_then(|metadata| metadata.wave).unwrap_or(1);
     let waves = wanted.waves();

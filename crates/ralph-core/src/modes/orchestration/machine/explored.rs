@@ -132,8 +132,8 @@ fn heeds(seen: &Snapshot, free: &MachineStep, now: Timestamp) {
 
 /// What must hold after every step.
 fn hold(before: &Snapshot, after: &Snapshot, step: &MachineStep, bounds: &Bounds) {
-    let was = Picture::of(before).progress.unwrap_or_default();
-    let picture = Picture::of(after);
+    let was = Picture::from_snapshot(before).progress.unwrap_or_default();
+    let picture = Picture::from_snapshot(after);
     let is = picture.progress.clone().unwrap_or_default();
     for entry in was.tasks().iter().filter(|entry| entry.status == TaskMark::Done) {
         let status = is.task(&entry.id).unwrap().status;
@@ -300,7 +300,7 @@ fn results(seen: &Snapshot, call: &Invocation, bounds: &Bounds) -> Vec<Snapshot>
         Mode::UpdateMetadata => {
             let mut session = of(seen);
             let status = call.input("STATUS").unwrap();
-            session.metadata().standing = MetadataStatus::of(status);
+            session.metadata().standing = MetadataStatus::from_word(status);
             session.render();
             all.push(session);
         }
@@ -343,7 +343,8 @@ fn results(seen: &Snapshot, call: &Invocation, bounds: &Bounds) -> Vec<Snapshot>
         Mode::TimeoutFail => {
             let mut session = of(seen);
             session.noted(id, "[F]", None);
-            let attempt = super::super::report::next_attempt(Picture::of(seen).reports_of(id));
+            let attempt =
+                super::super::report::next_attempt(Picture::from_snapshot(seen).reports_of(id));
             let path = OrchestrationFile::Report { task: id, attempt }.to_string();
             session.file(&path, &report(id, iteration, Some("Failed")));
             all.push(session);

@@ -219,7 +219,7 @@ pub(super) fn complete(view: &View<'_>) -> MachineTurn {
 
 /// The tasks that are not done, each with the reason.
 fn open(view: &View<'_>) -> Vec<String> {
-    let wanted = TaskFiles::of(view.picture, view.progress);
+    let wanted = TaskFiles::from_picture(view.picture, view.progress);
     let outlooks = wanted.outlooks(view.picture, &view.seen.tries, view.iteration);
     let tasks = view.progress.tasks();
     let open = tasks.iter().filter(|entry| !entry.status.is_settled());

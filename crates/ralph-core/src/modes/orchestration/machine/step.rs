@@ -130,7 +130,12 @@ pub fn output(after: &Snapshot, step: &MachineStep) -> Output {
         iteration: step.iteration,
         current_state: step.state.word(),
         current_wave: step.wave.unwrap_or_default(),
-        tasks_summary: after.record.progress.as_ref().map(Counts::of).unwrap_or_default(),
+        tasks_summary: after
+            .record
+            .progress
+            .as_ref()
+            .map(Counts::from_progress)
+            .unwrap_or_default(),
         next_action: step.act.to_string(),
     }
 }
@@ -149,7 +154,7 @@ impl MachineStep {
             Act::AwaitingFeedback(open) => (RouterStep::AwaitingFeedback, open.join("; ")),
             Act::Failed(why) => (RouterStep::Failed, why.clone()),
         };
-        Routed { due, stands: standing(after, &says), says, heard: self.heard.clone() }
+        Routed { due, stands: progress_digest(after, &says), says, heard: self.heard.clone() }
     }
 }
 
@@ -161,7 +166,7 @@ fn said(what: &str, text: &str) -> String {
 }
 
 /// A digest of all files and of the next action, to detect progress.
-fn standing(after: &Snapshot, says: &str) -> String {
+fn progress_digest(after: &Snapshot, says: &str) -> String {
     let mut digest = Sha256::new();
     let mut add = |text: &str| {
         digest.update(text.as_bytes());
@@ -221,7 +226,7 @@ impl MachineStep {
 
 /// True if the orchestration's files after the call show its result.
 pub fn met(after: &Snapshot, call: &Invocation) -> bool {
-    let picture = Picture::of(after);
+    let picture = Picture::from_snapshot(after);
     let progress = picture.progress.clone().unwrap_or_default();
     let iteration = call.key.iteration;
     let planned = |id: &str| {
@@ -243,7 +248,7 @@ pub fn met(after: &Snapshot, call: &Invocation) -> bool {
         Mode::Rebreakdown => planned("plan-rebreakdown"),
         Mode::RebreakdownTask => status() == Some(TaskMark::Cancelled),
         Mode::UpdateMetadata => {
-            let said = call.input("STATUS").and_then(MetadataStatus::of);
+            let said = call.input("STATUS").and_then(MetadataStatus::from_word);
             said.is_some() && picture.metadata.and_then(|metadata| metadata.standing) == said
         }
         Mode::RepairState => !is_invalid(&validate(after)),

@@ -486,7 +486,7 @@ fn a_state_that_is_missing_is_inferred_and_written() {
         let mut session = SampleOrchestration::planned(WAVES);
         change(&mut session);
         session.remove("metadata.yaml");
-        let state = resolve(&Picture::of(&session.seen)).0;
+        let state = resolve(&Picture::from_snapshot(&session.seen)).0;
         step(&mut session);
         (state, session.seen.files.contains_key("metadata.yaml"))
     };
@@ -586,7 +586,7 @@ fn whatever_a_hand_has_damaged_there_is_an_answer() {
         assert!(!step.act.to_string().starts_with("could not leave"), "{}", step.act);
         let Ok(after) = apply(&session.seen, &step.changes, now().into()) else { continue };
         let Act::Invoke(calls) = &step.act else { continue };
-        let progress = Picture::of(&after).progress.unwrap_or_default();
+        let progress = Picture::from_snapshot(&after).progress.unwrap_or_default();
         for call in calls.iter().filter(|call| call.mode == Mode::Execute) {
             assert_ne!(progress.task(&call.key.task).unwrap().status, TaskMark::Done);
         }

@@ -151,7 +151,7 @@ fn iteration(text: &str) -> Option<u32> {
 /// ``- `[ ]` Not started``.
 fn legend(line: &str) -> Option<TaskMark> {
     let open = line.find('[')?;
-    TaskMark::of(line.get(open..open + 3)?)
+    TaskMark::from_mark(line.get(open..open + 3)?)
 }
 
 /// A list item that begins with a mark is an entry or damaged; everything else is prose. An entry may

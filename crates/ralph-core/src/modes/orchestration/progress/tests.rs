@@ -145,14 +145,14 @@ fn a_mark_that_is_nearly_right_is_read_and_the_rest_is_told() {
     let text = "## Implementation Progress (Iteration 1)\n[p] a\n-[f] b\n- [] c\n- [?] d\n\
                 - [ c ] e\n- [X] f\n- [x] f\n- [ ] g\n- [x] g\n";
     assert_eq!(statuses(text), ["[P] a", "[F] b", "[ ] c", "[C] e", "[x] f", "[ ] g"]);
-    let told = told(text);
+    let told = damage_texts(text);
     assert_eq!(told.len(), 4, "{told:?}");
     assert_eq!(told[0], "0 true: the header `# Progress` is missing");
     assert!(told[2].starts_with("5 true: `[?]` is not a status"), "{told:?}");
     assert_eq!(told[3], "10 true: line 9 has g too; delete one of them");
 }
 
-fn told(text: &str) -> Vec<String> {
+fn damage_texts(text: &str) -> Vec<String> {
     let damage = ReadProgress::parse(text).damage;
     damage.iter().map(|one| format!("{} {}: {}", one.line, one.matters, one.what)).collect()
 }

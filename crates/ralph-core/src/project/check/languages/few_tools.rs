@@ -35,7 +35,7 @@ struct SimpleTool {
 
 impl SimpleTool {
     /// A tool that prints lines with places.
-    const fn look(name: &'static str, files: Names, arguments: Names) -> SimpleTool {
+    const fn linter(name: &'static str, files: Names, arguments: Names) -> SimpleTool {
         SimpleTool {
             name,
             files,
@@ -51,7 +51,7 @@ impl SimpleTool {
 
     /// A tool that rewrites the file.
     const fn fix(name: &'static str, files: Names, arguments: Names) -> SimpleTool {
-        let looks = SimpleTool::look(name, files, arguments);
+        let looks = SimpleTool::linter(name, files, arguments);
         SimpleTool { kind: Fix, form: OutputFormat::Whole, ..looks }
     }
 
@@ -90,7 +90,7 @@ const TOOLS: &[SimpleTool] = &[
         },
         form: OutputFormat::Sarif,
         remedy: "run `pip install sqlfluff`",
-        ..SimpleTool::look(
+        ..SimpleTool::linter(
             "sqlfluff",
             &["*.sql"],
             &["lint", "--disable-progress-bar", "--format", "sarif"],
@@ -107,13 +107,13 @@ const TOOLS: &[SimpleTool] = &[
     .configured(&[".php-cs-fixer.php", ".php-cs-fixer.dist.php"], COMPOSER),
     // `-n` ignores `php.ini`, which may enable a debugger that waits; the other options print each
     // error once.
-    SimpleTool::look(
+    SimpleTool::linter(
         "php",
         PHP,
         &["-n", "-d", "display_errors=stderr", "-d", "log_errors=0", "-l"],
     )
     .installed("it is PHP"),
-    SimpleTool::look(
+    SimpleTool::linter(
         "phpstan",
         PHP,
         &["analyse", "--error-format=raw", "--no-progress", "--no-interaction"],
@@ -125,15 +125,15 @@ const TOOLS: &[SimpleTool] = &[
     ),
     SimpleTool {
         other_names: &["luac5.4", "luac5.3", "luac5.2", "luac5.1"],
-        ..SimpleTool::look("luac", LUA, &["-p"]).installed("it is Lua")
+        ..SimpleTool::linter("luac", LUA, &["-p"]).installed("it is Lua")
     },
-    SimpleTool::look("luacheck", LUA, &["--formatter", "plain", "--codes"])
+    SimpleTool::linter("luacheck", LUA, &["--formatter", "plain", "--codes"])
         .configured(&[".luacheckrc"], "run `luarocks install luacheck`"),
     // On success it prints the whole expression, so only the output of a failure is used.
-    SimpleTool::look("nix-instantiate", &["*.nix"], &["--parse"])
+    SimpleTool::linter("nix-instantiate", &["*.nix"], &["--parse"])
         .prints(OutputFormat::Whole)
         .installed("it is Nix"),
-    SimpleTool::look("hadolint", DOCKERFILES, &["--format", "sarif"])
+    SimpleTool::linter("hadolint", DOCKERFILES, &["--format", "sarif"])
         .prints(OutputFormat::Sarif)
         .configured(
             &[".hadolint.yaml", ".hadolint.yml"],
@@ -142,7 +142,7 @@ const TOOLS: &[SimpleTool] = &[
         .installed("it is a Dockerfile"),
     SimpleTool::fix("taplo", &["*.toml"], &["format"])
         .configured(&["taplo.toml", ".taplo.toml"], "see https://taplo.tamasfe.dev"),
-    SimpleTool::look("ruby", &["*.rb"], &["--disable=gems", "-c"]).installed("it is Ruby"),
+    SimpleTool::linter("ruby", &["*.rb"], &["--disable=gems", "-c"]).installed("it is Ruby"),
 ];
 
 pub(super) fn simple(around: &dyn Around, wanted: &mut CheckBuilder) {

@@ -122,7 +122,7 @@ fn the_record_of_a_line_is_read_as_the_one_of_its_event() {
         ("PostToolUse", Some(&denial), LineRecord::None),
         ("SubagentStop", Some(&stop), LineRecord::None),
     ] {
-        assert_eq!(LineRecord::of(event, record), expected, "{event}");
+        assert_eq!(LineRecord::parse(event, record), expected, "{event}");
     }
 }
 
@@ -400,7 +400,7 @@ fn each_word_of_a_receipt_is_rated() {
         ("not_a_word", Worth::Fails),
     ];
     for (word, worth) in words {
-        assert_eq!(Worth::of(word), worth, "{word}");
+        assert_eq!(Worth::from_word(word), worth, "{word}");
     }
 }
 

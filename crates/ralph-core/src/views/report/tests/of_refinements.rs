@@ -1,7 +1,7 @@
 //! Whole reports of refinements.
 
 use super::super::*;
-use super::{at, at_minute, of, refined};
+use super::{at, at_minute, refined, refinement_report};
 use crate::modes::refine::measure::{ArtefactChange, PlanChange};
 use crate::modes::refine::state::{OpenRound, Refinement, RoundEntry};
 use crate::modes::refine::{self, PlanAfter, RoundEnd};
@@ -74,7 +74,7 @@ fn number(label: &'static str, value: &str) -> Gauge {
 #[test]
 fn a_refinement_with_rounds_of_every_kind_is_told_whole() {
     let (session, versions) = rich();
-    let report = of(&session, Activity::Nobody, versions);
+    let report = refinement_report(&session, Activity::Nobody, versions);
     assert_eq!((report.kind, report.id.as_str()), ("refinement", "api"));
     assert_eq!(report.goal, "Refine p.md until it no longer changes");
     let outcome = |word: &str, tone, detail: &str| ReportOutcome {
@@ -186,7 +186,7 @@ fn a_refinement_with_rounds_of_every_kind_is_told_whole() {
 #[test]
 fn each_round_has_its_numbers_its_remarks_and_the_version_that_it_wrote() {
     let (session, versions) = rich();
-    let rounds = of(&session, Activity::Nobody, versions).rounds;
+    let rounds = refinement_report(&session, Activity::Nobody, versions).rounds;
     let amount = |word: &str, share| Amount { word: word.to_owned(), share };
     let round = |number, word, tone, said, measured| ReportRound {
         number,
@@ -242,7 +242,7 @@ fn a_refinement_of_tasks_that_is_over_is_told_whole() {
     session.status = refine::Status::Plateau;
     session.iterations_completed = 10;
     session.ended_at = Some(at(3_600));
-    let report = of(&session, Activity::Nobody, vec![version(1, 1, true, 60)]);
+    let report = refinement_report(&session, Activity::Nobody, vec![version(1, 1, true, 60)]);
     assert_eq!(report.goal, "Refine the tasks until they no longer change");
     assert_eq!(
         facts(&report),
@@ -270,16 +270,17 @@ fn a_refinement_of_tasks_that_is_over_is_told_whole() {
     let remark = "the tasks were edited by somebody else before it, so the count began anew";
     assert_eq!(report.rounds.all[1].remarks, [remark]);
     assert_eq!(report.outcome.detail, "plateau at round 5: the list of tasks no longer changes");
-    let after = of(&session, Activity::Nobody, vec![version(1, 1, true, 8_000)]).timeline;
+    let after =
+        refinement_report(&session, Activity::Nobody, vec![version(1, 1, true, 8_000)]).timeline;
     assert_eq!(after.last().unwrap().title, "Afterwards");
     session.status = refine::Status::MaxIterations;
-    let full = of(&session, Activity::Nobody, Vec::new());
+    let full = refinement_report(&session, Activity::Nobody, Vec::new());
     assert_eq!(full.gauges[0], part("Rounds", "10", "of 10", 100, Tone::Warn));
     assert_eq!(full.gauges[3], part("Towards a plateau", "2", "of 2", 100, Tone::Good));
     assert_eq!(full.next, "`ralph refine loop --id api --max-iterations 15` goes on with it");
     session.iterations_completed = 9;
     session.started_at = Timestamp::UNIX_EPOCH;
-    let unknown = of(&session, Activity::Nobody, Vec::new());
+    let unknown = refinement_report(&session, Activity::Nobody, Vec::new());
     assert_eq!(unknown.gauges.len(), 4, "without a start no time is told");
     assert_eq!(unknown.gauges[0], part("Rounds", "9", "of 10", 90, Tone::Live));
     assert_eq!(facts(&unknown)[0], "ended: 2026-02-25 07:13:20Z");
@@ -292,7 +293,7 @@ fn what_to_do_next_depends_on_how_it_ended_and_on_what_is_kept() {
         let mut session = refined(&vec![(Some(0), Some(0)); n_rounds]);
         session.status = status;
         let versions = (1..=n_versions).map(|number| version(number, 0, false, 0)).collect();
-        let report = of(&session, Activity::Nobody, versions);
+        let report = refinement_report(&session, Activity::Nobody, versions);
         assert_eq!((report.next.as_str(), report.notes.len()), (next, n_notes));
     };
     use refine::Status::{Cancelled, MaxIterations, Plateau};
@@ -317,7 +318,7 @@ fn what_to_do_next_depends_on_how_it_ended_and_on_what_is_kept() {
 fn an_open_refinement_tells_of_its_open_round_or_of_the_one_that_was_cut() {
     let (mut session, _) = rich();
     let outcome = |session: &Refinement, activity| {
-        let outcome = of(session, activity, Vec::new()).outcome;
+        let outcome = refinement_report(session, activity, Vec::new()).outcome;
         (outcome.word, outcome.tone, outcome.detail)
     };
     let told = |word: &str, tone, detail: &str| (word.to_owned(), tone, detail.to_owned());
@@ -336,7 +337,7 @@ fn an_open_refinement_tells_of_its_open_round_or_of_the_one_that_was_cut() {
     let unknown = |entry: RoundEntry| {
         let mut session = refined(&[]);
         session.history = vec![entry];
-        of(&session, Activity::Nobody, Vec::new()).notes.len()
+        refinement_report(&session, Activity::Nobody, Vec::new()).notes.len()
     };
     assert_eq!(unknown(entry(1, None, Some((1, 1)), "")), 1);
     assert_eq!(unknown(entry(1, Some(1), None, "")), 1);
@@ -350,7 +351,7 @@ fn the_latest_rounds_and_the_latest_steps_of_a_refinement_are_shown() {
     let shown = |n_rounds: usize, n_versions: u32| {
         let session = refined(&vec![(Some(3), Some(9)); n_rounds]);
         let versions = (1..=n_versions).map(|number| version(number, 0, false, 0)).collect();
-        let report = of(&session, Activity::Nobody, versions);
+        let report = refinement_report(&session, Activity::Nobody, versions);
         let steps: usize = report.timeline.iter().map(|turn| turn.steps.len()).sum();
         let first = report.rounds.all.first().map(|round| round.number);
         (report.rounds.all.len(), first, report.rounds.n_left_out, steps, report.n_left_out)
