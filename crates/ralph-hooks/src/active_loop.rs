@@ -117,19 +117,19 @@ impl Bound {
     /// When the session has an entry, but the entry or the state cannot be trusted or read. The
     /// error is an [`UnreadableLoop`] if the session certainly belongs to Ralph.
     pub fn find(call: &HookCall) -> Result<Option<Bound>> {
-        let mut found = Bound::found(call)?;
+        let mut found = Bound::find_or_recover(call)?;
         // First: to judge the giver may write the state, and one that is gone would be back before anybody missed it.
         let held = found.as_ref().filter(|bound| bound.state.is_running());
         if held.is_some_and(|bound| tampered::pause_if_changed(call, &bound.file)) {
-            found = Bound::found(call)?;
+            found = Bound::find_or_recover(call)?;
         }
         match found.as_ref().is_some_and(|bound| obeyed::judge_giver(call, bound)) {
-            true => Bound::found(call),
+            true => Bound::find_or_recover(call),
             false => Ok(found),
         }
     }
 
-    fn found(call: &HookCall) -> Result<Option<Bound>> {
+    fn find_or_recover(call: &HookCall) -> Result<Option<Bound>> {
         Bound::find_by_session(call).or_else(|error| {
             if error.is::<NotFromClient>() {
                 return Err(error);

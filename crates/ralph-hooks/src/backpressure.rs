@@ -48,7 +48,7 @@ pub fn answer(call: &HookCall) -> Result<Reply> {
 
 /// What the checks of the edited files report, after the user's messages.
 pub(crate) fn checked(call: &HookCall, bound: &Bound, files: &[String]) -> Reply {
-    signals::lead(call, &bound.file, &bound.state, in_loop(call, bound, files))
+    signals::prepend_signals(call, &bound.file, &bound.state, in_loop(call, bound, files))
 }
 
 fn in_loop(call: &HookCall, bound: &Bound, files: &[String]) -> Reply {

@@ -78,7 +78,7 @@ pub(crate) trait ModeHooks {
     }
 
     /// Answers the prompt with which the client reports the end of a background agent.
-    fn woken(&self, _call: &HookCall) -> Result<Reply> {
+    fn background_agent_ended(&self, _call: &HookCall) -> Result<Reply> {
         Ok(Reply::silent())
     }
 }

@@ -79,7 +79,7 @@ fn before_the_tool(call: &HookCall) -> Result<Reply> {
         return Ok(reply);
     }
     let reply = modes::hooks(&bound.state.mode.word()).before_a_tool(call, &bound, standing)?;
-    let reply = step_details::lead(call, &bound, reply);
+    let reply = step_details::prepend_details(call, &bound, reply);
     match waiting {
         Some(TypedRequest::Pause) => confirm_pause(&bound, reply),
         _ => Ok(reply),
@@ -184,7 +184,7 @@ pub(crate) fn denied(call: &HookCall, bound: &Bound, denial: &Denial) -> Reply {
     active_loop::keep(&bound.file, call, said, Some(&denial.record));
     match bound.state.phase.is_running() {
         // No other event follows a denied call.
-        true => signals::lead(call, &bound.file, &bound.state, reply),
+        true => signals::prepend_signals(call, &bound.file, &bound.state, reply),
         false => reply,
     }
 }

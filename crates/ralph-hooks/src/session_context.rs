@@ -99,14 +99,14 @@ fn after_compaction(call: &HookCall) -> Result<Reply> {
 
 fn contract(call: &HookCall, file: &LoopFile, state: &LoopState) -> Reply {
     if state.orchestration().is_some() && client::session_call().is_some() {
-        return signals::lead(call, file, state, Reply::silent());
+        return signals::prepend_signals(call, file, state, Reply::silent());
     }
     let text = match client::planning_agent() {
         // An agent carries out one step and needs no instructions for the others.
         Some(_) => of_the_agent(state),
         None => signals::contract(&mode::rules(&state.mode).continues_line(state), file, state),
     };
-    signals::lead(call, file, state, Reply::context(HookEvent::SessionStart, &text))
+    signals::prepend_signals(call, file, state, Reply::context(HookEvent::SessionStart, &text))
 }
 
 /// The prompt with which a planning agent's session was started.

@@ -37,7 +37,7 @@ pub struct Outgoing {
 /// Puts the messages for this caller before the answer of a running loop. An outranked copy must
 /// not call this, because it answers nothing. A mailbox that cannot be read now is tried again by
 /// the next hook.
-pub fn lead(call: &HookCall, file: &LoopFile, state: &LoopState, reply: Reply) -> Reply {
+pub fn prepend_signals(call: &HookCall, file: &LoopFile, state: &LoopState, reply: Reply) -> Reply {
     if state.orchestrated().is_some() {
         return lead_agent(call, file, state, reply);
     }

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Puts the details that are due before the answer to a tool call of the conversation that may run.
 /// A subagent never gets them.
-pub(crate) fn lead(call: &HookCall, bound: &Bound, reply: Reply) -> Reply {
+pub(crate) fn prepend_details(call: &HookCall, bound: &Bound, reply: Reply) -> Reply {
     let is_due = !bound.state.details_due.is_empty() && bound.state.phase.is_running();
     let is_for_this_call = || {
         !call.input.from_subagent()

@@ -380,7 +380,7 @@ fn at_failure(call: &HookCall, bound: &Bound) -> Result<Reply> {
         call.input.error,
         truncate::tail(message, 300)
     );
-    rest(call, bound, lock::DEADLINE, cause, &detail)
+    pause_loop(call, bound, lock::DEADLINE, cause, &detail)
 }
 
 /// The session is over. If the loop still runs, the transcript shows how its turn was cut.
@@ -396,10 +396,10 @@ fn at_session_end(call: &HookCall, bound: &Bound) -> Result<Reply> {
             .unwrap_or(PauseCause::Crashed),
     };
     let detail = format!("the session ended ({})", call.input.reason);
-    rest(call, bound, AT_THE_END, cause, &detail)
+    pause_loop(call, bound, AT_THE_END, cause, &detail)
 }
 
-fn rest(
+fn pause_loop(
     call: &HookCall,
     bound: &Bound,
     patience: Duration,

@@ -363,10 +363,10 @@ fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
     }
     let heard = || {
         let reply = match call.input.is_task_notification() {
-            true => modes::hooks(&state.mode.word()).woken(call)?,
+            true => modes::hooks(&state.mode.word()).background_agent_ended(call)?,
             false => Reply::silent(),
         };
-        Ok(signals::lead(call, &bound.file, state, reply))
+        Ok(signals::prepend_signals(call, &bound.file, state, reply))
     };
     if prompt_id.is_empty() || drives(state, prompt_id) {
         return heard();

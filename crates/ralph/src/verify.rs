@@ -10,9 +10,7 @@ mod round;
 pub(crate) mod trees;
 
 use anyhow::{Context, Result, bail};
-use ralph_core::evidence::receipt::{
-    Proof, ReceiptStatus, is_of_proof, run_standing, take_baseline,
-};
+use ralph_core::evidence::receipt::{Proof, ReceiptStatus, is_of_proof, run_status, take_baseline};
 use ralph_core::evidence::{observed, pinned};
 use ralph_core::project::settings::Settings;
 use ralph_core::state::{Change, Criterion, CriterionRunner, LoopState, Observed};
@@ -131,7 +129,7 @@ pub(crate) fn run(order: &VerifyOrder<'_>, watcher: &dyn Watcher) -> Result<Veri
 /// When the tree cannot be read.
 pub(crate) fn current_proof(file: &LoopFile, state: &LoopState) -> Result<Proof> {
     let ignore = Settings::ignored(state);
-    let trees = Trees::only_look(Path::new(&state.project_root), file.folder(), ignore)?;
+    let trees = Trees::open_read_only(Path::new(&state.project_root), file.folder(), ignore)?;
     Ok(Proof { change: state.change.clone(), ..proof(&trees, state) })
 }
 
@@ -242,7 +240,7 @@ impl<'a> VerifyWork<'a> {
     /// What the criterion's last run shows, without the observations.
     fn run_status(&self, criterion: &Criterion) -> ReceiptStatus {
         let tree = self.trees.id_for(&criterion.paths);
-        run_standing(criterion, Some(&tree))
+        run_status(criterion, Some(&tree))
     }
 
     /// True if the criterion timed out when it had less time than it has now: others may have used

@@ -163,14 +163,14 @@ impl ReceiptStatus {
 /// The status of a criterion on a tree: its last run, and what was observed about it. Without a tree (computing it costs
 /// a walk over all files), assumes that nothing has changed since the run.
 pub fn criterion_status(criterion: &Criterion, tree: Option<&str>) -> ReceiptStatus {
-    match (run_standing(criterion, tree), &criterion.receipt) {
+    match (run_status(criterion, tree), &criterion.receipt) {
         (ReceiptStatus::Passes, Some(receipt)) => observed::criterion_status(criterion, receipt),
         (standing, _) => standing,
     }
 }
 
 /// The status of the last run alone.
-pub fn run_standing(criterion: &Criterion, tree: Option<&str>) -> ReceiptStatus {
+pub fn run_status(criterion: &Criterion, tree: Option<&str>) -> ReceiptStatus {
     let Some(receipt) = &criterion.receipt else { return ReceiptStatus::NotRun };
     if receipt.command != criterion.verification_command || !is_of_question(receipt, criterion) {
         ReceiptStatus::NotRun
@@ -288,7 +288,7 @@ pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
     criterion.receipt = Some(receipt);
     // Judged without the earlier passes: a run that proves nothing is not a consecutive pass
     // either.
-    let by_itself = run_standing(criterion, None);
+    let by_itself = run_status(criterion, None);
     if let Some(receipt) = &mut criterion.receipt {
         let is_pass = by_itself.is_met() || by_itself == ReceiptStatus::Flaky;
         receipt.passes = if is_pass { passes.saturating_add(1) } else { 0 };
@@ -304,7 +304,7 @@ pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
 /// finds what changed since it held; it is called only if the criterion has just turned red.
 pub fn note_turn(criterion: &mut Criterion, since: impl FnOnce(&str) -> Regression) {
     let tree = criterion.receipt.as_ref().map(|receipt| receipt.tree_after.clone());
-    match run_standing(criterion, None) {
+    match run_status(criterion, None) {
         met if met.is_met() => {
             criterion.held_on = tree;
             criterion.turned_red = None;
@@ -323,7 +323,7 @@ pub fn take_baseline(state: &mut LoopState) {
     if state.baseline_pending && all_ran {
         state.baseline_pending = false;
         for criterion in &mut state.acceptance_criteria {
-            criterion.held_before = run_standing(criterion, None).is_met();
+            criterion.held_before = run_status(criterion, None).is_met();
             // A failure that names no test may be the machine's.
             let failed = criterion.receipt.as_ref().filter(|receipt| !receipt.passed);
             criterion.failed_before =

@@ -329,7 +329,7 @@ pub fn free(state: &mut LoopState, tree: Option<&str>) {
 }
 
 /// Pauses the loop between two builds.
-pub fn rest(state: &mut LoopState, cause: PauseCause, why: &str, now: Timestamp) {
+pub fn pause(state: &mut LoopState, cause: PauseCause, why: &str, now: Timestamp) {
     state.pause(cause, why, now);
     if let Some(pause) = &mut state.pause {
         // The user of `ralph build` has already seen the reason.
@@ -478,7 +478,7 @@ mod tests {
         let mut state = planned();
         begun(&mut state, 1);
         end(&mut state, "x", &RoundFacts::default());
-        rest(&mut state, PauseCause::Person, "enough", NOW);
+        pause(&mut state, PauseCause::Person, "enough", NOW);
         assert_eq!(begun(&mut state, 2), "T-1");
         assert!(state.pause.is_none());
         end(&mut state, "x", &RoundFacts::default());
@@ -618,7 +618,7 @@ mod tests {
         );
         assert_eq!(end(&mut planned(), "x", &RoundFacts::default()), "");
         let mut resting = LoopState { phase: Phase::Implementation, ..planned() };
-        rest(&mut resting, PauseCause::Person, "later", NOW);
+        pause(&mut resting, PauseCause::Person, "later", NOW);
         let pause = resting.pause.unwrap();
         assert_eq!((pause.detail.as_str(), pause.told), ("later", true));
     }

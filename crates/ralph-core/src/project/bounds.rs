@@ -152,7 +152,7 @@ impl Bounds {
 
     /// The bounds of a worker of this loop. `own` are those of its work tree without any setting:
     /// what the settings allow was frozen with this loop.
-    pub fn of_worker(&self, own: Bounds) -> Bounds {
+    pub fn for_worker(&self, own: Bounds) -> Bounds {
         let mut bounds = own;
         // The first one is this loop's own work tree, which is not the worker's.
         for folder in self.write.iter().skip(1) {
@@ -369,7 +369,7 @@ mod tests {
         };
         let own =
             Bounds::from_input(&BoundsInput { project_root: "/w", git: Some(git), ..input() });
-        let worker = above.of_worker(own.clone());
+        let worker = above.for_worker(own.clone());
         assert_eq!(worker.write, ["/w", "/home/u/p/.git", "/home/u/.cache/x"]);
         assert_eq!(worker.write_deny, own.write_deny);
         assert!(denies(&worker.read_deny, "/secret"));

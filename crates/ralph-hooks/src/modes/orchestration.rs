@@ -79,7 +79,7 @@ impl ModeHooks for OrchestrationHooks {
         feedback::prompted(call, state)
     }
 
-    fn woken(&self, call: &HookCall) -> Result<Reply> {
+    fn background_agent_ended(&self, call: &HookCall) -> Result<Reply> {
         after::woken(call)
     }
 }

@@ -59,7 +59,7 @@ impl ModeHooks for RalplanHooks {
             true => heard::after_a_tool(call)?,
             false => Reply::silent(),
         };
-        Ok(signals::lead(call, &bound.file, &bound.state, reply))
+        Ok(signals::prepend_signals(call, &bound.file, &bound.state, reply))
     }
 
     fn subagent_stopped(&self, call: &HookCall, bound: Bound) -> Result<Reply> {
@@ -83,7 +83,7 @@ impl ModeHooks for RalplanHooks {
         begin::begin(asked)
     }
 
-    fn woken(&self, call: &HookCall) -> Result<Reply> {
+    fn background_agent_ended(&self, call: &HookCall) -> Result<Reply> {
         heard::woken(call)
     }
 }

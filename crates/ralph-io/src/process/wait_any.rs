@@ -182,7 +182,7 @@ impl Interrupts {
     }
 
     /// Waits until `until`, or until there is a request; true if there is none.
-    pub fn rest(&self, until: Instant) -> bool {
+    pub fn wait_until(&self, until: Instant) -> bool {
         while self.asked() == InterruptRequest::Nothing {
             if Instant::now() >= until {
                 return true;

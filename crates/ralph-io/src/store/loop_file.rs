@@ -71,7 +71,7 @@ impl LoopFile {
     /// or looks broken, is therefore read again, the last time under the lock if that is free in
     /// time.
     pub fn view(&self) -> Result<Option<Loaded>> {
-        self.look_up_to(3).unwrap_or_else(|| {
+        self.read_up_to(3).unwrap_or_else(|| {
             let _held = lock::take_existing(&self.path, lock::DEADLINE);
             self.read_once()
         })
@@ -82,10 +82,10 @@ impl LoopFile {
     /// # Errors
     /// As for `read`, and if the file was replaced during each attempt.
     pub fn glimpse(&self) -> Result<Option<Loaded>> {
-        self.look_up_to(2).unwrap_or_else(|| self.read_once())
+        self.read_up_to(2).unwrap_or_else(|| self.read_once())
     }
 
-    fn look_up_to(&self, times: usize) -> Option<Result<Option<Loaded>>> {
+    fn read_up_to(&self, times: usize) -> Option<Result<Option<Loaded>>> {
         let is_whole =
             |seen: &Result<_>| matches!(seen, Ok(None) | Ok(Some(Loaded { warning: None, .. })));
         (0..times).map(|_| self.read_once()).find(is_whole)

@@ -191,7 +191,7 @@ impl Mailbox {
     }
 
     /// The user's last signals, received or not, oldest first.
-    pub fn said(&self, most: usize) -> Vec<(SignalKind, String)> {
+    pub fn recent_signals(&self, most: usize) -> Vec<(SignalKind, String)> {
         self.last(most).into_iter().map(|(signal, _)| (signal.kind, signal.text)).collect()
     }
 
@@ -241,13 +241,13 @@ impl Mailbox {
         }
         let all = self.all();
         let place = self.own.join("heard").join(id);
-        if all.iter().all(|name| heard(&place, &all).contains(name)) {
+        if all.iter().all(|name| received_names(&place, &all).contains(name)) {
             return Ok(None);
         }
         atomic::make_last(&self.own)?;
         atomic::make_last(&self.own.join("heard"))?;
         let Some(held) = lock_if_free(&place)? else { return Ok(None) };
-        let before = heard(&place, &all);
+        let before = received_names(&place, &all);
         let mut taken = Delivery::new(&self.folder, held);
         let waiting = self.waiting();
         for name in all.iter().filter(|name| !before.contains(name)) {
@@ -349,7 +349,7 @@ impl Delivery {
 
 /// The names of the signals that a worker has received, from the file that records them. A new
 /// worker does not get signals from long ago.
-fn heard(place: &Path, all: &[String]) -> Vec<String> {
+fn received_names(place: &Path, all: &[String]) -> Vec<String> {
     match trusted_read::read(place) {
         Ok(Some(names)) => String::from_utf8_lossy(&names).lines().map(str::to_owned).collect(),
         _ => all[..all.len().saturating_sub(HEARD_LATE)].to_vec(),
@@ -545,7 +545,7 @@ mod tests {
             assert_eq!(last(most), all[from..], "{most}");
         }
         let said = [(SignalKind::Steer, "d".to_owned()), (SignalKind::Info, "e".to_owned())];
-        assert_eq!(at.mailbox.said(2), said);
+        assert_eq!(at.mailbox.recent_signals(2), said);
         assert_eq!(at.mailbox.steers(1), ["b"]);
         assert_eq!(at.mailbox.steers(9), ["b", "a"]);
         assert_eq!(at.mailbox.undelivered(), 3);

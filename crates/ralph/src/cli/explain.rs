@@ -227,7 +227,7 @@ fn request_refused(record: &StopRecord) -> String {
     if let Some(withheld) = record.work.withheld {
         return format!("completion was requested and is refused: {}", withheld.describe());
     }
-    let all = standings(record);
+    let all = criterion_statuses(record);
     let holding = all.iter().filter(|(_, standing)| standing.is_met()).count();
     let hold = noun(all.len(), "holds", "hold");
     let criteria = noun(all.len(), "criterion", "criteria");
@@ -261,7 +261,7 @@ fn request(state: &LoopState, seen: &StopInputs) -> String {
 fn criteria(record: &StopRecord) -> String {
     let nothing = Proof::default();
     let proof = record.seen.proof.as_ref().unwrap_or(&nothing);
-    let lines: Vec<String> = standings(record)
+    let lines: Vec<String> = criterion_statuses(record)
         .into_iter()
         .map(|(criterion, standing)| {
             let changed = proof.changed.get(&criterion.id).map_or(&[][..], Vec::as_slice);
@@ -273,7 +273,7 @@ fn criteria(record: &StopRecord) -> String {
     lines.join("\n")
 }
 
-fn standings(record: &StopRecord) -> Vec<(&ralph_core::state::Criterion, ReceiptStatus)> {
+fn criterion_statuses(record: &StopRecord) -> Vec<(&ralph_core::state::Criterion, ReceiptStatus)> {
     let Some(proof) = &record.seen.proof else { return Vec::new() };
     let all = record.before.acceptance_criteria.iter();
     all.map(|criterion| (criterion, proof.criterion_status(criterion))).collect()

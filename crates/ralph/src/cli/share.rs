@@ -212,7 +212,7 @@ fn clean(here: &Here, args: &Args) -> Result<Exit> {
         return Err(refused(Exit::No, screen::visible(&message)));
     }
     let was_known = all[0].exists();
-    let _alone = all[0].alone().map_err(|_| {
+    let _alone = all[0].lock_machine().map_err(|_| {
         anyhow!("`ralph run --shared` takes part in loop {id} from this clone; end it first")
     })?;
     for one in known.iter().filter(|one| unfinished(one).is_some()) {

@@ -115,7 +115,7 @@ impl OnPage {
     }
 
     /// Gives the terminal back, stops until the process is continued, and takes the terminal again.
-    fn rest(&mut self, rest: StopSignal) -> Result<()> {
+    fn suspend(&mut self, rest: StopSignal) -> Result<()> {
         self.page = None;
         rest.carry_out();
         self.page = Some(Page::take()?);
@@ -227,7 +227,7 @@ impl Watched {
             }
             match ending {
                 Some(rest) if rest.is_rest() => {
-                    on_page.rest(rest)?;
+                    on_page.suspend(rest)?;
                     (anew, self.is_old) = (true, true);
                 }
                 Some(_) => return Ok(ending),

@@ -173,11 +173,11 @@ impl<'a> Builder<'a> {
                     detail if !detail.is_empty() && pause.cause != PauseCause::Person => detail,
                     _ => "you paused it",
                 };
-                return Ok(Err(RunEnd::rest(pause.cause, why, Exit::No)));
+                return Ok(Err(RunEnd::pause(pause.cause, why, Exit::No)));
             }
             Some(Ok(begun)) => begun,
         };
-        let blocked = |why: &str| Ok(Err(RunEnd::rest(PauseCause::BlockedOnHuman, why, Exit::No)));
+        let blocked = |why: &str| Ok(Err(RunEnd::pause(PauseCause::BlockedOnHuman, why, Exit::No)));
         let label = match next {
             NextBuildStep::Task(claim) => {
                 format!("round {number}, {} {}", claim.task.id, claim.task.name)
@@ -376,7 +376,7 @@ impl<'a> Owner<'a> for Builder<'a> {
         Ok(Then::Again)
     }
 
-    fn gone(&mut self, session: &str, gone: MemberExit) -> Result<()> {
+    fn on_exit(&mut self, session: &str, gone: MemberExit) -> Result<()> {
         let came = gone.result().inspect_err(|_| self.could_not_start(session))?;
         let why = came.outcome.why("its client ended without closing it");
         let mut ended = self.end(session, &why)?;
@@ -394,7 +394,7 @@ impl<'a> Owner<'a> for Builder<'a> {
         let pause = ended.state.as_ref().and_then(|state| state.pause.clone());
         if let Some(pause) = pause.filter(|pause| is_turn && pause.cause.is_alarm()) {
             ended.told = format!("paused: {}", pause.detail);
-            self.runner.stop(RunEnd::rest(pause.cause, &pause.detail, Exit::No));
+            self.runner.stop(RunEnd::pause(pause.cause, &pause.detail, Exit::No));
         } else if let (true, RoundOutcome::Finished { result, .. }) =
             (ended.is_for_goal, &came.outcome)
         {
@@ -433,12 +433,12 @@ impl<'a> Owner<'a> for Builder<'a> {
         self.show()?;
         let is_client = came.session_id.as_deref() == Some(session);
         if is_client && !ended.is_hooked && matches!(came.outcome, RoundOutcome::Finished { .. }) {
-            self.runner.stop(RunEnd::rest(PauseCause::BlockedOnHuman, NO_HOOKS, Exit::No));
+            self.runner.stop(RunEnd::pause(PauseCause::BlockedOnHuman, NO_HOOKS, Exit::No));
         }
         if ended.is_open && self.tree.is_some() && self.tree == self.tree() {
             self.runner.stop_idle(self.order.client, "build", &came);
         }
-        self.runner.learn(&came);
+        self.runner.stop_on_failure(&came);
         Ok(())
     }
 }
@@ -460,7 +460,7 @@ impl<'a> LoopOwner<'a> for Builder<'a> {
         format!("{}: {why}{next}", messages::paused_run(state))
     }
 
-    fn over(&mut self) -> Result<Exit> {
+    fn print_ending(&mut self) -> Result<Exit> {
         let state = engine::ended(self.runner.here, self.order.file)?;
         let ending = state.ending.clone().unwrap_or_default();
         self.order.answer.say_in(engine::colour(&state), &messages::ended(&state))?;

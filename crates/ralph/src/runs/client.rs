@@ -219,13 +219,13 @@ pub fn run(
         if let Some(why) = refusal {
             let outcome = RoundOutcome::Unanswered { why, is_final: true };
             shown.finish(&outcome);
-            return Ok(sum.came(outcome, began.elapsed()));
+            return Ok(sum.into_result(outcome, began.elapsed()));
         }
         let next = rounds::next(&showed, number, now, policy, random::fraction());
-        if !rest(&next, now, interrupts, shown, &showed) {
+        if !wait_for_attempt(&next, now, interrupts, shown, &showed) {
             let outcome = outcome(showed, number, &sum, &round.env);
             shown.finish(&outcome);
-            return Ok(sum.came(outcome, began.elapsed()));
+            return Ok(sum.into_result(outcome, began.elapsed()));
         }
     }
     anyhow::bail!("could not end the round: it took too many attempts")
@@ -271,7 +271,7 @@ impl Sum {
         tried.showed
     }
 
-    fn came(self, outcome: RoundOutcome, duration: Duration) -> RoundResult {
+    fn into_result(self, outcome: RoundOutcome, duration: Duration) -> RoundResult {
         RoundResult {
             outcome,
             session_id: self.session_id,
@@ -287,7 +287,7 @@ impl Sum {
 }
 
 /// Waits for the next attempt. Returns false if there is none, or the user has interrupted.
-fn rest(
+fn wait_for_attempt(
     next: &NextRound,
     now: Timestamp,
     interrupts: &Interrupts,
@@ -309,7 +309,7 @@ fn rest(
         if left.is_zero() {
             return true;
         }
-        if !interrupts.rest(Instant::now() + left.min(Duration::from_secs(60))) {
+        if !interrupts.wait_until(Instant::now() + left.min(Duration::from_secs(60))) {
             return false;
         }
     }

@@ -52,7 +52,7 @@ pub(crate) enum RunEnd<V> {
 }
 
 impl<V> RunEnd<V> {
-    pub(crate) fn rest(cause: PauseCause, why: &str, exit: Exit) -> RunEnd<V> {
+    pub(crate) fn pause(cause: PauseCause, why: &str, exit: Exit) -> RunEnd<V> {
         RunEnd::Rest { cause, why: why.to_owned(), exit }
     }
 
@@ -113,10 +113,10 @@ pub(crate) trait Owner<'a> {
     }
 
     /// Takes the result of a client that is gone. No process that it started is alive.
-    fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()>;
+    fn on_exit(&mut self, name: &str, gone: MemberExit) -> Result<()>;
 
     /// Takes an event of a member that runs no client. False for a member with a client.
-    fn heard(&mut self, _name: &str, _event: &MemberEvent) -> Result<bool> {
+    fn on_event(&mut self, _name: &str, _event: &MemberEvent) -> Result<bool> {
         Ok(false)
     }
 
@@ -141,7 +141,7 @@ pub(crate) trait LoopOwner<'a>: Owner<'a> + Sized {
 
     /// Pauses the loop in its state.
     fn pause(&self, state: &mut LoopState, cause: PauseCause, why: &str) {
-        build::rest(state, cause, why, clock::now());
+        build::pause(state, cause, why, clock::now());
     }
 
     /// The last line of a run that pauses.
@@ -151,8 +151,8 @@ pub(crate) trait LoopOwner<'a>: Owner<'a> + Sized {
     }
 
     /// Prints how the loop has ended, wherever its file is now.
-    fn over(&mut self) -> Result<Exit> {
-        over(self.runner().here, self.file())
+    fn print_ending(&mut self) -> Result<Exit> {
+        print_ending(self.runner().here, self.file())
     }
 
     /// Prints a line of the answer.
@@ -206,11 +206,11 @@ fn step<'a, O: Owner<'a>>(owner: &mut O) -> Result<Option<RunEnd<O::Verdict>>> {
 fn wait<'a, O: Owner<'a>>(owner: &mut O, until: Option<Timestamp>) -> Result<()> {
     let longest = until.map_or(LOOK_AGAIN, |moment| time_to(moment).min(LOOK_AGAIN));
     let heard = owner.runner().listen(longest)?;
-    heard.into_iter().try_for_each(|(name, heard)| hear(owner, &name, heard))
+    heard.into_iter().try_for_each(|(name, heard)| handle_event(owner, &name, heard))
 }
 
-fn hear<'a, O: Owner<'a>>(owner: &mut O, name: &str, heard: MemberEvent) -> Result<()> {
-    if owner.heard(name, &heard)? {
+fn handle_event<'a, O: Owner<'a>>(owner: &mut O, name: &str, heard: MemberEvent) -> Result<()> {
+    if owner.on_event(name, &heard)? {
         return Ok(());
     }
     match heard {
@@ -221,8 +221,8 @@ fn hear<'a, O: Owner<'a>>(owner: &mut O, name: &str, heard: MemberEvent) -> Resu
             Ok(())
         }
         MemberEvent::Gone(how) => {
-            let gone = owner.runner().came(name, &how);
-            owner.gone(name, gone)
+            let gone = owner.runner().take_exit(name, &how);
+            owner.on_exit(name, gone)
         }
     }
 }
@@ -234,7 +234,7 @@ fn abandon<'a, O: Owner<'a>>(owner: &mut O) {
         let Ok(heard) = owner.runner().listen(LOOK_AGAIN) else { return };
         for (name, heard) in heard {
             // The first error is the one to report.
-            let _ = hear(owner, &name, heard);
+            let _ = handle_event(owner, &name, heard);
         }
     }
 }
@@ -296,11 +296,11 @@ fn finish<'a, O: LoopOwner<'a>>(owner: &mut O, ended: RunEnd<O::Verdict>) -> Res
     let file = owner.file();
     match ended {
         RunEnd::Failed(error) => owner.failed(error),
-        RunEnd::Over => owner.over(),
+        RunEnd::Over => owner.print_ending(),
         RunEnd::Bound => {
             let now = clock::now();
             file.update(|state| stop::may_go_on(state, now)).map_err(bad_state)?;
-            owner.over()
+            owner.print_ending()
         }
         RunEnd::Paused => {
             let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
@@ -308,13 +308,13 @@ fn finish<'a, O: LoopOwner<'a>>(owner: &mut O, ended: RunEnd<O::Verdict>) -> Res
             owner.say_in(Colour::Yellow, &line)?;
             Ok(O::PAUSED)
         }
-        RunEnd::Rest { cause, why, exit } => rest(owner, cause, &why, exit),
+        RunEnd::Rest { cause, why, exit } => pause_loop(owner, cause, &why, exit),
         RunEnd::Decided(verdict) => owner.decided(verdict),
     }
 }
 
 /// Pauses the loop, unless it has ended meanwhile.
-pub(crate) fn rest<'a, O: LoopOwner<'a>>(
+pub(crate) fn pause_loop<'a, O: LoopOwner<'a>>(
     owner: &mut O,
     cause: PauseCause,
     why: &str,
@@ -328,7 +328,7 @@ pub(crate) fn rest<'a, O: LoopOwner<'a>>(
         state.clone()
     });
     let Some(state) = rested.map_err(bad_state)?.filter(|state| state.ending.is_none()) else {
-        return owner.over();
+        return owner.print_ending();
     };
     let runner = owner.runner();
     note(runner.here, file, &state, runner.words.command, "paused", why);
@@ -341,7 +341,7 @@ pub(crate) fn rest<'a, O: LoopOwner<'a>>(
 }
 
 /// Archives a loop that has ended, and prints how it ended.
-pub(crate) fn over(here: &Here, file: &LoopFile) -> Result<Exit> {
+pub(crate) fn print_ending(here: &Here, file: &LoopFile) -> Result<Exit> {
     let state = ended(here, file)?;
     Answer::Text.say_in(colour(&state), &messages::ended(&state))?;
     let kind = state.ending.map(|ending| ending.kind);
@@ -424,7 +424,7 @@ impl<'a> Owner<'a> for Single<'a> {
         (self.limited)(until);
     }
 
-    fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()> {
+    fn on_exit(&mut self, name: &str, gone: MemberExit) -> Result<()> {
         let came = gone.result()?;
         self.runner.remove(name, &came);
         self.came = Some(came);

@@ -373,7 +373,7 @@ const MOST_CRASHES: u32 = 3;
 
 /// Why no other round starts after this one, and the cause for the loop's pause. `crashes` counts
 /// the crashes in a row, this one included.
-pub(crate) fn rests(came: &RoundResult, crashes: u32) -> Option<(PauseCause, String)> {
+pub(crate) fn pause_cause(came: &RoundResult, crashes: u32) -> Option<(PauseCause, String)> {
     let cause = match &came.outcome {
         RoundOutcome::RateLimited { .. } => PauseCause::RateLimited,
         RoundOutcome::Ended => PauseCause::Person,

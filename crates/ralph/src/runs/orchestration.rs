@@ -130,7 +130,7 @@ impl<'a> Owner<'a> for DriveState<'a> {
         ends.map(|one| one.since + self.most).chain(until).min()
     }
 
-    fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()> {
+    fn on_exit(&mut self, name: &str, gone: MemberExit) -> Result<()> {
         self.take_up_end(name, gone)
     }
 }
@@ -306,14 +306,14 @@ impl<'a> LoopOwner<'a> for DriveState<'a> {
     fn decided(&mut self, routed: Routed) -> Result<Exit> {
         let (plan, interrupts) = (self.plan, self.runner.interrupts);
         let state = plan.file.read().map_err(bad_state)?.map(|loaded| loaded.state);
-        let Some(state) = state else { return self.over() };
+        let Some(state) = state else { return self.print_ending() };
         let mut proof = None;
         if in_session::wants_proof(&state, &routed) {
             self.runner.screen.tell("running the criteria");
             proof = build::prove(&plan.file, Request::Completion, interrupts)?;
             if proof.is_none() {
                 let why = "ended by Ctrl-C";
-                return engine::rest(self, PauseCause::Person, why, Exit::Interrupted);
+                return engine::pause_loop(self, PauseCause::Person, why, Exit::Interrupted);
             }
         }
         let now = clock::now();
@@ -333,7 +333,7 @@ impl<'a> LoopOwner<'a> for DriveState<'a> {
         });
         if let Some(why) = question {
             let why = format!("all is done, but {why}; `ralph accept` accepts it");
-            return engine::rest(self, PauseCause::BlockedOnHuman, &why, Exit::No);
+            return engine::pause_loop(self, PauseCause::BlockedOnHuman, &why, Exit::No);
         }
         if let Some(state) = ended.map_err(bad_state)?
             && let Some(ending) = &state.ending
@@ -343,7 +343,7 @@ impl<'a> LoopOwner<'a> for DriveState<'a> {
             let sessions = &plan.place.sessions;
             orchestration::use_up(sessions, &plan.id, &routed.heard).map_err(bad_state)?;
         }
-        self.over()
+        self.print_ending()
     }
 
     fn failed(&mut self, error: anyhow::Error) -> Result<Exit> {
@@ -358,9 +358,9 @@ impl<'a> LoopOwner<'a> for DriveState<'a> {
         format!("orchestration {id} is paused: {why}; `ralph team run --id {id}` continues")
     }
 
-    fn over(&mut self) -> Result<Exit> {
+    fn print_ending(&mut self) -> Result<Exit> {
         let id = &self.plan.id;
-        let exit = engine::over(&self.plan.place.here, &self.plan.file)?;
+        let exit = engine::print_ending(&self.plan.place.here, &self.plan.file)?;
         if exit != Exit::Done {
             screen::say(&format!("In a terminal: `ralph team run --id {id}` continues"))?;
         }

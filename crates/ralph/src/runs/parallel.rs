@@ -109,17 +109,17 @@ impl<'a> Owner<'a> for ParallelState<'a> {
             NextParallelStep::Finished => self.runner.stop(ParallelEnd::Decided(AllMerged)),
             NextParallelStep::NoTasks => {
                 let why = Withheld::NoTasks.describe();
-                self.runner.stop(ParallelEnd::rest(PauseCause::BlockedOnHuman, why, Exit::No));
+                self.runner.stop(ParallelEnd::pause(PauseCause::BlockedOnHuman, why, Exit::No));
             }
             NextParallelStep::Stuck { why } => {
                 let why = format!("no task is ready; {}", why.join("; "));
-                self.runner.stop(ParallelEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No));
+                self.runner.stop(ParallelEnd::pause(PauseCause::BlockedOnHuman, &why, Exit::No));
             }
         }
         Ok(Then::Again)
     }
 
-    fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()> {
+    fn on_exit(&mut self, name: &str, gone: MemberExit) -> Result<()> {
         self.take_up_end(name, gone)?;
         if let Some(state) = self.runner.poll_state()? {
             self.show(&state, "");
@@ -189,7 +189,7 @@ impl ParallelState<'_> {
         if due(&state) == tasks {
             self.can_merge = false;
             let why = format!("could not merge {}: {said}", tasks.join(", "));
-            self.runner.stop(ParallelEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No));
+            self.runner.stop(ParallelEnd::pause(PauseCause::BlockedOnHuman, &why, Exit::No));
         }
         Ok(())
     }

@@ -81,7 +81,7 @@ impl<'a> Owner<'a> for PlanRounds<'a> {
         self.plan.call_user(&NoticeEvent::Limit { until: local(until) }, LIMITED);
     }
 
-    fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()> {
+    fn on_exit(&mut self, name: &str, gone: MemberExit) -> Result<()> {
         let came = gone.result()?;
         self.runner.remove(name, &came);
         self.stops = options::stops(&came.outcome);

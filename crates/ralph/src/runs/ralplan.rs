@@ -117,13 +117,13 @@ impl<'a> Owner<'a> for Driver<'a> {
             }
             None | Some((DueRound::Over, _)) => RunEnd::Over,
             Some((DueRound::Rest(why), _)) => {
-                RunEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No)
+                RunEnd::pause(PauseCause::BlockedOnHuman, &why, Exit::No)
             }
             Some((DueRound::Person, _)) => match wait_for_decision(self, self.runner.interrupts)? {
                 GateOutcome::GoesOn => return Ok(Then::Again),
                 GateOutcome::Over => RunEnd::Over,
                 GateOutcome::Left => {
-                    RunEnd::rest(PauseCause::Person, "nobody has decided yet", Exit::Interrupted)
+                    RunEnd::pause(PauseCause::Person, "nobody has decided yet", Exit::Interrupted)
                 }
             },
         };
@@ -131,15 +131,15 @@ impl<'a> Owner<'a> for Driver<'a> {
         Ok(Then::Again)
     }
 
-    fn gone(&mut self, session: &str, gone: MemberExit) -> Result<()> {
+    fn on_exit(&mut self, session: &str, gone: MemberExit) -> Result<()> {
         let came = gone.result()?;
         self.show_end(session, &came)?;
         self.number += 1;
         if matches!(came.outcome, RoundOutcome::Finished { .. }) && !self.was_heard()? {
             let cause = PauseCause::BlockedOnHuman;
-            self.runner.stop(RunEnd::rest(cause, UNHEARD, Exit::MissingProgram));
+            self.runner.stop(RunEnd::pause(cause, UNHEARD, Exit::MissingProgram));
         }
-        self.runner.learn(&came);
+        self.runner.stop_on_failure(&came);
         Ok(())
     }
 }
@@ -154,7 +154,7 @@ impl<'a> LoopOwner<'a> for Driver<'a> {
     }
 
     fn pause(&self, state: &mut LoopState, cause: PauseCause, why: &str) {
-        driven::leave(state, cause, why, clock::now());
+        driven::pause(state, cause, why, clock::now());
     }
 
     fn paused_line(&mut self, state: &LoopState, why: &str) -> String {
@@ -165,7 +165,7 @@ impl<'a> LoopOwner<'a> for Driver<'a> {
         )
     }
 
-    fn over(&mut self) -> Result<Exit> {
+    fn print_ending(&mut self) -> Result<Exit> {
         let home = &self.runner.here.home;
         let found = lifecycle::read_by_id(home, &self.before.loop_id).map_err(bad_state)?;
         // A decision from another terminal leaves the manifest entry of the round's session to this
@@ -175,7 +175,7 @@ impl<'a> LoopOwner<'a> for Driver<'a> {
         {
             lifecycle::let_go(home, &file, &state)?;
         }
-        engine::over(self.runner.here, self.file)
+        engine::print_ending(self.runner.here, self.file)
     }
 }
 

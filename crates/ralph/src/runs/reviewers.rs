@@ -299,7 +299,7 @@ impl<'a> Owner<'a> for Reviewers<'a> {
         self.until.filter(|_| self.why_ended.is_empty())
     }
 
-    fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()> {
+    fn on_exit(&mut self, name: &str, gone: MemberExit) -> Result<()> {
         let MemberExit { came, failed } = gone;
         self.runner.remove(name, &came);
         let answer = match failed {

@@ -149,7 +149,7 @@ impl<'a> Owner<'a> for SharedRun<'a> {
             if self.order.rounds > 0 && self.number >= self.order.rounds && self.at_work.is_empty()
             {
                 let why = "as many rounds as were asked for";
-                self.runner.stop(RunEnd::rest(PauseCause::Person, why, Exit::No));
+                self.runner.stop(RunEnd::pause(PauseCause::Person, why, Exit::No));
                 return Ok(Then::Again);
             }
             if self.follow(state)? || self.settle_workers(state)? || self.start_due(state)? {
@@ -170,7 +170,7 @@ impl<'a> Owner<'a> for SharedRun<'a> {
         Some(clock::now() + SignedDuration::try_from(left).unwrap_or(SignedDuration::ZERO))
     }
 
-    fn heard(&mut self, name: &str, event: &MemberEvent) -> Result<bool> {
+    fn on_event(&mut self, name: &str, event: &MemberEvent) -> Result<bool> {
         match name {
             exchange::COMMAND => self.exchange_heard(event).map(|()| true),
             integrate::COMMAND => self.integration_heard(event),
@@ -178,7 +178,7 @@ impl<'a> Owner<'a> for SharedRun<'a> {
         }
     }
 
-    fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()> {
+    fn on_exit(&mut self, name: &str, gone: MemberExit) -> Result<()> {
         self.take_up_end(name, gone)
     }
 
@@ -197,9 +197,9 @@ impl<'a> LoopOwner<'a> for SharedRun<'a> {
         match verdict {}
     }
 
-    fn over(&mut self) -> Result<Exit> {
+    fn print_ending(&mut self) -> Result<Exit> {
         self.keep_the_rest()?;
-        let exit = engine::over(self.order.here, self.order.file)?;
+        let exit = engine::print_ending(self.order.here, self.order.file)?;
         let (id, remote) = (self.order.place.space().loop_id(), self.order.place.remote());
         self.runner.screen.tell(&format!("{} to `{remote}`", self.link.figures()));
         let is_on_branch =
@@ -294,7 +294,7 @@ impl SharedRun<'_> {
 
     /// Ends the run for a reason that only a person can change.
     fn block(&mut self, why: &str) {
-        self.runner.stop(RunEnd::rest(PauseCause::BlockedOnHuman, why, Exit::No));
+        self.runner.stop(RunEnd::pause(PauseCause::BlockedOnHuman, why, Exit::No));
     }
 
     /// How many machines take part, as the ledger and the claims show.

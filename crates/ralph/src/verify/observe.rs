@@ -52,7 +52,7 @@ pub(super) fn observe(
         all.iter_mut().for_each(|one| one.observed = Observed::default());
     }
     let has_passed = |one: &Criterion| {
-        receipt::run_standing(one, Some(&work.trees.id_for(&one.paths))) == ReceiptStatus::Passes
+        receipt::run_status(one, Some(&work.trees.id_for(&one.paths))) == ReceiptStatus::Passes
             && (is_of_proof(one) || is_for_show)
     };
     if is_for_show {
@@ -249,7 +249,7 @@ impl Observer<'_, '_> {
             store(self.work, &subject.criterion, subject.seen.clone())?;
         }
         // The files may have changed while the command ran: then nothing of it counts.
-        self.work.trees.look_again()?;
+        self.work.trees.refresh_listing()?;
         if self.work.trees.id_for(&subject.criterion.paths) != subject.tree {
             return store(self.work, &subject.criterion, Observed::default());
         }
@@ -593,7 +593,7 @@ impl Observer<'_, '_> {
         }
         let all_pass = self.work.state.acceptance_criteria.iter().all(|one| {
             one.review.is_some()
-                || receipt::run_standing(one, Some(&self.work.trees.id_for(&one.paths)))
+                || receipt::run_status(one, Some(&self.work.trees.id_for(&one.paths)))
                     == ReceiptStatus::Passes
         });
         if all_pass {

@@ -39,7 +39,7 @@ impl VerifyRound<'_, '_> {
         let Some(jobs) = self.jobs(todo) else { return Ok(Vec::new()) };
         self.work.ran = true;
         let runs = side_by_side(&jobs, self.watcher)?;
-        let before = self.work.trees.look_again()?;
+        let before = self.work.trees.refresh_listing()?;
         if before != *self.work.trees.now() {
             todo.iter()
                 .for_each(|one| self.watcher.again(one, "files changed while they ran together"));
@@ -120,7 +120,7 @@ impl VerifyRound<'_, '_> {
         self.work.ran = true;
         self.watcher.begins(criterion);
         let run = job.run()?;
-        let before = self.work.trees.look_again()?;
+        let before = self.work.trees.refresh_listing()?;
         if run.ended == CommandEnd::Deadline && job.deadline < whole {
             self.work.problem = format!(
                 "{} did not finish in the time that a request for completion has; `ralph verify` \

@@ -40,7 +40,11 @@ impl Trees {
     }
 
     /// Reads the tree and creates no folder: the loop may be archived at the same time.
-    pub(super) fn only_look(root: &Path, loop_folder: &Path, ignore: Vec<String>) -> Result<Trees> {
+    pub(super) fn open_read_only(
+        root: &Path,
+        loop_folder: &Path,
+        ignore: Vec<String>,
+    ) -> Result<Trees> {
         let cache = loop_folder.join("trees/cache");
         let is_small = cache.metadata().is_ok_and(|about| about.len() < SMALL_CACHE);
         Trees::at(root, loop_folder, ignore, !is_small)
@@ -71,7 +75,7 @@ impl Trees {
     /// Leaves out what these patterns name from now on.
     pub(super) fn ignore(&mut self, patterns: Vec<String>) -> Result<()> {
         self.ignore = patterns;
-        self.look_again().map(drop)
+        self.refresh_listing().map(drop)
     }
 
     /// Reads every file again, without the cache.
@@ -113,7 +117,7 @@ impl Trees {
     }
 
     /// Reads the tree again. Returns the previous listing.
-    pub(super) fn look_again(&mut self) -> Result<Listing> {
+    pub(super) fn refresh_listing(&mut self) -> Result<Listing> {
         let now = self.listing(true)?;
         Ok(std::mem::replace(&mut self.now, now))
     }

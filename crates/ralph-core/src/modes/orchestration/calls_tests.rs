@@ -5,8 +5,8 @@ use super::fixture::now;
 use super::invocation::{CallKey, Invocation, Running};
 use super::recovery::{CallEnd, Recovery, Tries, Try, after};
 use super::signal::{
-    Held, Hold, SignalKeyword, SignalsForAgents, TOLD, UnheardSignal, held, is_for_router, listen,
-    parts, pauses,
+    Held, Hold, SignalKeyword, SignalsForAgents, TOLD, UnheardSignal, find_hold, is_for_router,
+    listen, parts, pauses,
 };
 use super::state::{MetadataStatus, State};
 use crate::state::{OrchestrationCall, OrchestrationState};
@@ -258,7 +258,7 @@ fn the_first_stop_or_a_last_pause_holds() {
             text: text.to_owned(),
             names: words(names),
         });
-        assert_eq!(held(signals), expected, "{signals:?}");
+        assert_eq!(find_hold(signals), expected, "{signals:?}");
         assert_eq!(pauses(signals), paused, "{signals:?}");
     }
 }

@@ -66,7 +66,7 @@ impl View<'_> {
 
 /// The next step, unless the user holds the orchestration.
 pub fn next(seen: &Snapshot, now: Timestamp) -> MachineStep {
-    held(seen, due(seen, now))
+    apply_hold(seen, due(seen, now))
 }
 
 /// The next step if the orchestration were not held.
@@ -358,8 +358,8 @@ fn given_up(call: &Invocation) -> String {
 // hold, and a message about this work must not hold the next iteration.
 
 /// The step with the user's hold applied.
-fn held(seen: &Snapshot, mut step: MachineStep) -> MachineStep {
-    let Some(held) = signal::held(&seen.signals) else { return step };
+fn apply_hold(seen: &Snapshot, mut step: MachineStep) -> MachineStep {
+    let Some(held) = signal::find_hold(&seen.signals) else { return step };
     if step.act.is_end() {
         step.heard = held.names;
         return step;

@@ -76,7 +76,7 @@ pub struct SignalsForAgents {
 
 /// The messages for the agents in a state, oldest first; empty while the orchestration is held.
 pub fn listen(state: State, signals: &[UnheardSignal]) -> SignalsForAgents {
-    if !TOLD.contains(&state) || held(signals).is_some() {
+    if !TOLD.contains(&state) || find_hold(signals).is_some() {
         return SignalsForAgents::default();
     }
     let mut heard = SignalsForAgents::default();
@@ -114,7 +114,7 @@ pub struct Held {
 
 /// Returns the first STOP, or else a PAUSE that is the last message. Any message after a PAUSE ends
 /// it, because the user is back.
-pub fn held(signals: &[UnheardSignal]) -> Option<Held> {
+pub fn find_hold(signals: &[UnheardSignal]) -> Option<Held> {
     let is_stop = |signal: &&UnheardSignal| signal.word == SignalKeyword::Stop;
     let pause = || signals.last().filter(|signal| signal.word == SignalKeyword::Pause);
     let (how, by) = match signals.iter().find(is_stop) {
@@ -132,7 +132,7 @@ pub fn held(signals: &[UnheardSignal]) -> Option<Held> {
 /// The names of the PAUSE signals that hold the orchestration. A user who continues without a
 /// message has heard them.
 pub fn pauses(signals: &[UnheardSignal]) -> Vec<String> {
-    match held(signals) {
+    match find_hold(signals) {
         Some(Held { how: Hold::Pause, names, .. }) => names,
         _ => Vec::new(),
     }
@@ -193,7 +193,7 @@ mod tests {
 
     /// The hold, its text, and the positions of the signals that are then used up.
     fn holds(texts: &[&str]) -> Option<(Hold, String, String)> {
-        held(&signals(texts)).map(|held| (held.how, held.text, held.names.join(" ")))
+        find_hold(&signals(texts)).map(|held| (held.how, held.text, held.names.join(" ")))
     }
 
     #[track_caller]

@@ -90,9 +90,9 @@ pub fn bind(state: &mut LoopState, session_id: &str, number: u32) {
 }
 
 /// Pauses the planning when its driver leaves: no agent is called until a user continues it.
-pub fn leave(state: &mut LoopState, cause: PauseCause, why: &str, now: Timestamp) {
+pub fn pause(state: &mut LoopState, cause: PauseCause, why: &str, now: Timestamp) {
     state.round = None;
-    build::rest(state, cause, why, now);
+    build::pause(state, cause, why, now);
 }
 
 #[cfg(test)]
@@ -197,7 +197,7 @@ mod tests {
         let mut state = state(planning());
         bind(&mut state, "s", 2);
         assert_eq!((state.session_id.as_str(), state.round.as_ref().unwrap().number), ("s", 2));
-        leave(&mut state, PauseCause::Person, "Ctrl-C", NOW);
+        pause(&mut state, PauseCause::Person, "Ctrl-C", NOW);
         assert_eq!((state.phase, state.round), (Phase::Paused, None));
         assert!(state.pause.unwrap().told);
     }

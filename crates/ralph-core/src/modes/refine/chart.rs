@@ -52,7 +52,7 @@ fn mark(entry: &RoundEntry, number: Option<u64>) -> PictureBar {
 }
 
 /// The bars of the reported changes.
-pub fn said(session: &Refinement) -> Vec<PictureBar> {
+pub fn reported_bars(session: &Refinement) -> Vec<PictureBar> {
     session.history.iter().map(|entry| mark(entry, entry.changes.map(u64::from))).collect()
 }
 
@@ -85,7 +85,10 @@ pub fn lines(session: &Refinement) -> Vec<String> {
             };
             format!("{}  {}{unknown}", bars(marks), count(sum, what))
         };
-        lines.push(format!("said      {}", of(&said(session), session.total_changes, "change")));
+        lines.push(format!(
+            "said      {}",
+            of(&reported_bars(session), session.total_changes, "change")
+        ));
         lines.push(format!("measured  {}", of(&measured, amount, unit)));
     }
     let (done, most) = (session.iterations_completed, session.settings.max_iterations);

@@ -65,7 +65,8 @@ pub fn markdown(tasks: &[Task], show: Show, now: Timestamp) -> String {
     let mut list = String::new();
     for (task, standing) in shown(&graph, show) {
         let tick = if standing == TaskReadiness::Done { 'x' } else { ' ' };
-        let (id, name, stands) = (one_line(&task.id), one_line(&task.name), stands(task, standing));
+        let (id, name, stands) =
+            (one_line(&task.id), one_line(&task.name), status_text(task, standing));
         let _ = writeln!(list, "- [{tick}] **{id}** {name} ({stands})");
         for (label, detail) in details(task, standing) {
             if !detail.is_empty() {
@@ -76,7 +77,7 @@ pub fn markdown(tasks: &[Task], show: Show, now: Timestamp) -> String {
     list
 }
 
-fn stands(task: &Task, standing: TaskReadiness) -> Cow<'static, str> {
+fn status_text(task: &Task, standing: TaskReadiness) -> Cow<'static, str> {
     match (standing, &task.owner) {
         (TaskReadiness::InProgress, Some(owner)) => {
             Cow::from(format!("in progress by {}", one_line(owner)))

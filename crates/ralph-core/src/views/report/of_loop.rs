@@ -63,7 +63,7 @@ impl LoopSeen<'_> {
         }
     }
 
-    fn standings(&self) -> Vec<ReceiptStatus> {
+    fn criterion_statuses(&self) -> Vec<ReceiptStatus> {
         (0..self.state.acceptance_criteria.len()).map(|at| self.criterion_status(at)).collect()
     }
 }
@@ -75,7 +75,7 @@ pub fn of_loop(seen: &LoopSeen<'_>) -> Report {
     let began = state.started_at.unwrap_or(state.created_at);
     let spent = journal::spent_by_turn(lines, began);
     let (timeline, n_left_out) = journal::timeline(lines, &spent);
-    let standings = seen.standings();
+    let standings = seen.criterion_statuses();
     let (tasks, n_tasks_left_out) = tasks(&state.task_graph, until);
     let goal = state.ralplan().filter(|plan| !plan.task.is_empty());
     let goal = goal.map_or(&state.prompt, |plan| &plan.task);
@@ -197,7 +197,7 @@ fn gauges(seen: &LoopSeen<'_>, took_ms: u64, until: Timestamp) -> Vec<Gauge> {
         None => (state.iteration, state.max_iterations, "Continued"),
     };
     gauges.push(Gauge { label, ..bounded(part.into(), whole.into(), grouped) });
-    let standings = seen.standings();
+    let standings = seen.criterion_statuses();
     if !standings.is_empty() {
         let holding = standings.iter().filter(|one| one.is_met()).count();
         gauges.push(Gauge { label: "Criteria that hold", ..reached(holding, standings.len()) });

@@ -356,7 +356,7 @@ pub struct VersionSeen {
 fn rounds_of(session: &Refinement, versions: &[VersionSeen]) -> Rounds {
     let n_left_out = session.history.len().saturating_sub(MOST_ROUNDS);
     let shown = |marks: Vec<PictureBar>| amounts(&marks[n_left_out..]);
-    let said = shown(chart::said(session));
+    let said = shown(chart::reported_bars(session));
     let measured = shown(chart::measured(session));
     let numbers = said.into_iter().zip(measured);
     let all = numbers.enumerate().map(|(at, (said, measured))| {

@@ -24,7 +24,7 @@ use std::path::Path;
 
 /// Answers the end of an agent's call.
 pub(super) fn after_an_agent(call: &HookCall) -> Result<Reply> {
-    let Some(bound) = ours(call)? else { return Ok(Reply::silent()) };
+    let Some(bound) = running_loop(call)? else { return Ok(Reply::silent()) };
     if call.input.from_subagent() || bound.is_driven() {
         return Ok(Reply::silent());
     }
@@ -71,7 +71,7 @@ pub(super) fn first_look(call: &HookCall) -> Result<LoopState> {
 /// Answers the end of a background agent. The client wakes the conversation, which is told what
 /// comes next.
 pub(super) fn woken(call: &HookCall) -> Result<Reply> {
-    match ours(call)? {
+    match running_loop(call)? {
         Some(bound) => next(call, &bound),
         None => Ok(Reply::silent()),
     }
@@ -96,7 +96,7 @@ pub(super) fn reported(call: &HookCall, bound: &Bound) -> Result<Reply> {
 }
 
 /// The running orchestration, if this copy of the hook is the one that answers.
-fn ours(call: &HookCall) -> Result<Option<Bound>> {
+fn running_loop(call: &HookCall) -> Result<Option<Bound>> {
     let bound = Bound::find(call)?;
     Ok(bound.filter(|bound| {
         bound.state.is_running()
@@ -245,7 +245,7 @@ mod tests {
         let of = Orchestrated::begun();
         let is_ours = |via| {
             let call = HookCall { via, ..of.at.call("PostToolUse", json!({})) };
-            ours(&call).unwrap().is_some()
+            running_loop(&call).unwrap().is_some()
         };
         assert!(is_ours(Registration::Settings));
         assert!(!is_ours(Registration::Plugin));

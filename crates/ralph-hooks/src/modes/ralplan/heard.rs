@@ -34,7 +34,7 @@ pub(super) fn after_a_tool(call: &HookCall) -> Result<Reply> {
         return answered(call, &bound);
     }
     if bound.state.via == Some(Registration::Skill) {
-        return deaf(call, &bound);
+        return pause_without_hooks(call, &bound);
     }
     // The agent is still working, and its report decides what comes next.
     let event: Value = serde_json::from_slice(&call.raw).unwrap_or_default();
@@ -46,7 +46,7 @@ pub(super) fn after_a_tool(call: &HookCall) -> Result<Reply> {
 }
 
 /// Pauses the planning: hooks in a skill's front matter do not receive the agents' reports.
-fn deaf(call: &HookCall, bound: &Bound) -> Result<Reply> {
+fn pause_without_hooks(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let why = "Ralph's hooks are registered only in the skill and do not see an agent's report: \
          the user must run `ralph install` and restart Claude Code";
     bound.file.update(|state| state.pause(PauseCause::BlockedOnHuman, why, clock::now()))?;

@@ -101,7 +101,7 @@ impl SharedPlace {
     ///
     /// # Errors
     /// If another process takes part.
-    pub fn alone(&self) -> Result<Lock> {
+    pub fn lock_machine(&self) -> Result<Lock> {
         user_files::make_folders(&self.folder, 0o700)?;
         lock::take(&self.folder.join("machine"), Duration::ZERO)
     }

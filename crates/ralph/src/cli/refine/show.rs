@@ -60,7 +60,7 @@ pub(in crate::cli) fn list(here: &Here, json: bool) -> Result<Exit> {
         screen::print("no session; `ralph refine loop` begins one")?;
     } else {
         for (name, it) in &sessions {
-            let bars = chart::bars(&chart::said(it));
+            let bars = chart::bars(&chart::reported_bars(it));
             let line = format!("{name}  {}  {bars}", summary_line(here, &place, name, it));
             screen::print(visible(&line).trim_end())?;
         }

@@ -103,7 +103,7 @@ impl Builder<'_> {
                 Settled::Open | Settled::Untouched | Settled::Reviewed => {}
             }
         }
-        Ok(RunEnd::rest(PauseCause::Person, "as many rounds as were asked for", Exit::No))
+        Ok(RunEnd::pause(PauseCause::Person, "as many rounds as were asked for", Exit::No))
     }
 
     /// As [`prove`], and reports what the commands tried.
@@ -170,7 +170,7 @@ impl Builder<'_> {
             }
             Settlement::Open => Settled::Open,
             Settlement::AskUser(why) => {
-                Settled::Rest(RunEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No))
+                Settled::Rest(RunEnd::pause(PauseCause::BlockedOnHuman, &why, Exit::No))
             }
             Settlement::Judge(_) => Settled::Rest(interrupted()),
         })
@@ -212,7 +212,7 @@ impl Builder<'_> {
             }
             Reviewed::Failed(why) => {
                 let why = format!("the changes could not be reviewed: {why}");
-                Some(Settled::Rest(RunEnd::rest(PauseCause::Crashed, &why, Exit::MissingProgram)))
+                Some(Settled::Rest(RunEnd::pause(PauseCause::Crashed, &why, Exit::MissingProgram)))
             }
             Reviewed::Interrupted => Some(Settled::Rest(interrupted())),
         })
@@ -294,5 +294,5 @@ pub(in crate::runs) fn settled(
 
 /// The user has ended the run while criteria ran or reviewers read.
 fn interrupted() -> BuildEnd {
-    RunEnd::rest(PauseCause::Person, "ended by Ctrl-C", Exit::Interrupted)
+    RunEnd::pause(PauseCause::Person, "ended by Ctrl-C", Exit::Interrupted)
 }

@@ -28,7 +28,7 @@ pub(crate) fn bounds(here: &Here, root: &Path) -> Bounds {
 
 /// The bounds of a worker in this folder, below a loop with these bounds.
 pub(crate) fn bounds_of_worker(here: &Here, folder: &Path, above: &Bounds) -> Bounds {
-    above.of_worker(with_settings(here, folder, SandboxSettings::default()))
+    above.for_worker(with_settings(here, folder, SandboxSettings::default()))
 }
 
 fn with_settings(here: &Here, root: &Path, settings: SandboxSettings) -> Bounds {

@@ -270,7 +270,7 @@ impl<'a, V> ClientRunner<'a, V> {
         }
         self.asked = asked;
         self.crew.ask(asked);
-        let end = RunEnd::rest(PauseCause::Person, "ended by Ctrl-C", Exit::Interrupted);
+        let end = RunEnd::pause(PauseCause::Person, "ended by Ctrl-C", Exit::Interrupted);
         self.stop(end);
         match (self.is_many, asked) {
             (true, InterruptRequest::End) => {
@@ -318,12 +318,12 @@ impl<'a, V> ClientRunner<'a, V> {
 // What the clients of a run leave: their results, their cost, and what is told of them.
 
 impl<V> ClientRunner<'_, V> {
-    pub(super) fn came(&mut self, name: &str, how: &str) -> MemberExit {
+    pub(super) fn take_exit(&mut self, name: &str, how: &str) -> MemberExit {
         self.has_news = true;
         match self.told.remove(name) {
             Some(RoundMessage::Came(came)) => {
                 self.tokens = self.tokens.saturating_add(came.tokens.total());
-                self.spend(&came);
+                self.add_cost(&came);
                 MemberExit { came: *came, failed: None }
             }
             Some(RoundMessage::Failed { why, is_missing }) => {
@@ -340,7 +340,7 @@ impl<V> ClientRunner<'_, V> {
     /// Adds the cost of a client to the loop, which may have ended with it, and of a run's only client
     /// its tokens: the hooks do not see the last message, which the client writes after the stop. What
     /// cannot be written stops no run.
-    fn spend(&mut self, came: &RoundResult) {
+    fn add_cost(&mut self, came: &RoundResult) {
         self.cost += came.cost;
         let has_used = came.cost > 0.0 || came.tokens.total() > 0;
         let Some(file) = self.file.filter(|_| has_used) else { return };
@@ -360,14 +360,14 @@ impl<V> ClientRunner<'_, V> {
     }
 
     /// Pauses the run if a client's result means that no other may start.
-    pub(crate) fn learn(&mut self, came: &RoundResult) {
+    pub(crate) fn stop_on_failure(&mut self, came: &RoundResult) {
         let has_crashed =
             matches!(came.outcome, RoundOutcome::Crashed { .. } | RoundOutcome::Unanswered { .. });
         self.crashes = if has_crashed { self.crashes + 1 } else { 0 };
-        if let Some((cause, why)) = options::rests(came, self.crashes) {
+        if let Some((cause, why)) = options::pause_cause(came, self.crashes) {
             let is_end = came.outcome == RoundOutcome::Ended;
             let exit = if is_end { Exit::Interrupted } else { self.words.failed };
-            self.stop(RunEnd::rest(cause, &why, exit));
+            self.stop(RunEnd::pause(cause, &why, exit));
         }
     }
 
@@ -398,7 +398,7 @@ impl<V> ClientRunner<'_, V> {
             if self.file.is_some_and(|file| !matches!(file.read(), Ok(Some(_)))) {
                 self.screen.tell(&visible(&why));
             }
-            self.stop(RunEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No));
+            self.stop(RunEnd::pause(PauseCause::BlockedOnHuman, &why, Exit::No));
         }
     }
 

@@ -128,13 +128,13 @@ impl DriveState<'_> {
         let missing = failed.filter(|(_, exit)| *exit == Exit::MissingProgram);
         let is_blameless = missing.is_some() || self.is_blameless(&came.outcome, &one);
         if let Some((why, exit)) = missing {
-            self.runner.stop(OrchestrationEnd::rest(PauseCause::Crashed, &why, exit));
+            self.runner.stop(OrchestrationEnd::pause(PauseCause::Crashed, &why, exit));
         }
         let judged = if is_blameless { Judged::Blameless } else { Judged::ByItsWork };
         let told = self.close(name, &one.call, judged)?;
         self.used(came.tokens)?;
         self.show_end(name, &one, &came, &told);
-        self.learn(&came, &one);
+        self.stop_on_failure(&came, &one);
         Ok(())
     }
 
@@ -203,14 +203,14 @@ impl DriveState<'_> {
     }
 
     /// Stops the run if the end of a client means that others would fail as well.
-    fn learn(&mut self, came: &RoundResult, one: &AtWork) {
+    fn stop_on_failure(&mut self, came: &RoundResult, one: &AtWork) {
         if came.outcome == RoundOutcome::Ended && !self.is_blameless(&came.outcome, one) {
             return;
         }
-        if let Some((cause, why)) = options::rests(came, 0) {
+        if let Some((cause, why)) = options::pause_cause(came, 0) {
             let by_user = cause == PauseCause::Person;
             let exit = if by_user { Exit::Interrupted } else { Exit::MissingProgram };
-            self.runner.stop(OrchestrationEnd::rest(cause, &why, exit));
+            self.runner.stop(OrchestrationEnd::pause(cause, &why, exit));
         }
     }
 }

@@ -104,7 +104,7 @@ impl NewWorker<'_> {
         let file_below = lifecycle::create(&here.home, &mut below)?;
         // The user's messages so far.
         let mailbox = Mailbox::for_loop(&file_below, &below);
-        for (kind, text) in Mailbox::for_loop(file, state).said(STEERS) {
+        for (kind, text) in Mailbox::for_loop(file, state).recent_signals(STEERS) {
             mailbox.send(kind, &text)?;
         }
         file.update(|state| parallel::launched(state, self.call, &below.loop_id))
@@ -154,7 +154,7 @@ impl WorkerClient {
     ) -> Result<()> {
         let MemberExit { came, failed } = gone;
         if let Some((why, exit)) = failed {
-            runner.stop(RunEnd::rest(PauseCause::Crashed, &why, exit));
+            runner.stop(RunEnd::pause(PauseCause::Crashed, &why, exit));
         }
         let why = came.outcome.why("its client ended without closing it");
         let (told, is_idle) = finish(runner.here, file, call, came.tokens, &why)?;
@@ -173,7 +173,7 @@ impl WorkerClient {
         if is_idle {
             runner.stop_idle(client, "build", &came);
         }
-        runner.learn(&came);
+        runner.stop_on_failure(&came);
         Ok(())
     }
 }

@@ -62,7 +62,7 @@ pub(crate) fn run(here: &Here, place: SharedPlace, how: &SharedOptions<'_>) -> R
     }
     client::client()?;
     let mode = how.client.ready(here, "build", &build::needs())?;
-    let _alone = place.alone().map_err(|_| {
+    let _alone = place.lock_machine().map_err(|_| {
         let message = format!("another `ralph run --shared` of this clone takes part in loop {id}");
         refused(Exit::No, message)
     })?;

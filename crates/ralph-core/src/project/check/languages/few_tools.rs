@@ -50,7 +50,7 @@ impl SimpleTool {
     }
 
     /// A tool that rewrites the file.
-    const fn fix(name: &'static str, files: Names, arguments: Names) -> SimpleTool {
+    const fn fixer(name: &'static str, files: Names, arguments: Names) -> SimpleTool {
         let looks = SimpleTool::linter(name, files, arguments);
         SimpleTool { kind: Fix, form: OutputFormat::Whole, ..looks }
     }
@@ -96,10 +96,10 @@ const TOOLS: &[SimpleTool] = &[
             &["lint", "--disable-progress-bar", "--format", "sarif"],
         )
     },
-    SimpleTool::fix("pint", PHP, &["--quiet"]).configured(&["pint.json"], COMPOSER),
+    SimpleTool::fixer("pint", PHP, &["--quiet"]).configured(&["pint.json"], COMPOSER),
     // Without `--path-mode=intersection` it rewrites a file that is named although the project
     // excludes it.
-    SimpleTool::fix(
+    SimpleTool::fixer(
         "php-cs-fixer",
         PHP,
         &["fix", "--quiet", "--path-mode=intersection", "--using-cache=no"],
@@ -119,7 +119,7 @@ const TOOLS: &[SimpleTool] = &[
         &["analyse", "--error-format=raw", "--no-progress", "--no-interaction"],
     )
     .configured(&["phpstan.neon", "phpstan.neon.dist", "phpstan.dist.neon"], COMPOSER),
-    SimpleTool::fix("stylua", LUA, &["--respect-ignores"]).configured(
+    SimpleTool::fixer("stylua", LUA, &["--respect-ignores"]).configured(
         &["stylua.toml", ".stylua.toml"],
         "see https://github.com/JohnnyMorganz/StyLua",
     ),
@@ -140,7 +140,7 @@ const TOOLS: &[SimpleTool] = &[
             "see https://github.com/hadolint/hadolint",
         )
         .installed("it is a Dockerfile"),
-    SimpleTool::fix("taplo", &["*.toml"], &["format"])
+    SimpleTool::fixer("taplo", &["*.toml"], &["format"])
         .configured(&["taplo.toml", ".taplo.toml"], "see https://taplo.tamasfe.dev"),
     SimpleTool::linter("ruby", &["*.rb"], &["--disable=gems", "-c"]).installed("it is Ruby"),
 ];

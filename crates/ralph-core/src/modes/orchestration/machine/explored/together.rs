@@ -68,7 +68,7 @@ fn ways(node: &Node, scene: &Scene, found: &mut Found) -> Vec<Node> {
     let step = next(&node.seen, node.now);
     let after = apply(&node.seen, &step.changes, node.now.into()).unwrap();
     hold(&node.seen, &after, &step, &scene.bounds);
-    if signal::held(&node.seen.signals).is_some() {
+    if signal::find_hold(&node.seen.signals).is_some() {
         assert!(!matches!(step.act, Act::Invoke(_) | Act::Wait { .. }), "{}", step.act);
     }
     if !scene.says.is_empty() {
@@ -140,7 +140,7 @@ fn asking_changes_nothing(node: &Node, after: &Snapshot, step: &MachineStep) {
 /// How many PAUSE and STOP signals remain once the step has taken effect.
 fn words_left(seen: &Snapshot, step: &MachineStep) -> usize {
     let left = seen.signals.iter().filter(|signal| !step.heard.contains(&signal.name));
-    let ended = signal::held(&left.cloned().collect::<Vec<UnheardSignal>>());
+    let ended = signal::find_hold(&left.cloned().collect::<Vec<UnheardSignal>>());
     ended.map_or(0, |held| held.names.len())
 }
 
