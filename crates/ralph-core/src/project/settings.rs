@@ -541,6 +541,9 @@ mod tests {
         let meek = set(&json!({"read_deny": ["/r"]}));
         assert_eq!(set(&all).of_untrusted_project(), meek);
         assert_eq!(meek.over(set(&all)).sandbox(), set(&all).sandbox());
+        let expected: SandboxSettings = serde_json::from_value(all.clone()).unwrap();
+        assert_eq!(set(&all).sandbox(), expected);
+        assert_ne!(expected, SandboxSettings::default());
     }
 
     #[test]

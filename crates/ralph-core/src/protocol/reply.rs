@@ -22,24 +22,19 @@ pub const REASON_LIMIT: usize = 2_000;
 const BETWEEN: &str = "\n\n";
 
 /// A hook's reply.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
     action: Action,
     message: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 enum Action {
-    #[default]
     Nothing,
     Context(HookEvent, String),
     Block(String),
     KeepFromModel(String),
-    Deny {
-        reason: String,
-        cut_turn: bool,
-        context: String,
-    },
+    Deny { reason: String, cut_turn: bool, context: String },
     Allow(String),
     Permit,
     Withhold(String),
@@ -72,7 +67,7 @@ impl Reply {
 
     /// An empty reply: the client does what it was about to do.
     pub fn silent() -> Reply {
-        Reply::default()
+        Reply::new(Action::Nothing)
     }
 
     /// Gives the model a text and lets the event proceed.

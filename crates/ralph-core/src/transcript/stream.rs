@@ -610,6 +610,20 @@ mod stream_tests {
     }
 
     #[test]
+    fn what_a_sandbox_has_prevented_is_kept_of_every_result_up_to_a_limit() {
+        let result = |text: &str| {
+            let content = json!({"type": "tool_result", "tool_use_id": "t", "content": text});
+            json!({"type": "user", "message": {"content": [content]}}).to_string()
+        };
+        let line = |n: usize| format!("{n}: Read-only file system");
+        let all: Vec<String> = (0..=MOST_PREVENTED).map(|n| result(&line(n))).collect();
+        let all: Vec<&str> = all.iter().map(String::as_str).collect();
+        assert_eq!(account(&all[..2]).prevented(), [line(0), line(1)]);
+        assert_eq!(account(&all).prevented().len(), MOST_PREVENTED);
+        assert!(account(&[&result("fine"), DONE]).prevented().is_empty());
+    }
+
+    #[test]
     fn the_end_of_a_turn_tells_tokens_cost_and_denials() {
         let account = account(&[DENIED, DONE]);
         let ended = account.ended.as_ref().unwrap();

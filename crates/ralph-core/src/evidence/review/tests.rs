@@ -95,6 +95,16 @@ fn a_huge_answer_is_read_in_bounded_time_and_its_texts_are_cut() {
 }
 
 #[test]
+fn major_findings_come_first_only_where_others_are_left_out() {
+    for (minor, first, n_left_out) in [(MOST_ITEMS - 1, "", 0), (MOST_ITEMS, MAJOR, 1)] {
+        let mut all = vec!["{}"; minor];
+        all.push(r#"{"severity":"major"}"#);
+        let read = findings(&format!("{{\"findings\":[{}]}}", all.join(",")), "tests").unwrap();
+        assert_eq!((read.found[0].severity.as_str(), read.n_left_out), (first, n_left_out));
+    }
+}
+
+#[test]
 fn evidence_must_resolve() {
     let why = |verdict: &Verdict| discounted(verdict, |_| ());
     assert_eq!(why(&verdict(HOLDS).unwrap()), "");

@@ -158,6 +158,8 @@ fn a_condition_is_a_command_where_it_begins_with_one_or_is_one_behind_a_label() 
         ("`npm run build` - builds, with `tsc`.", Some("builds, with `tsc` | npm run build")),
         ("Backend: `cargo test`", Some("Backend | cargo test")),
         ("`Config` passes", None),
+        ("Backend: `cargo test` passes", None),
+        ("Run `cargo test`", None),
         ("Read `a.md`, then `b.md`", None),
         ("`unclosed", None),
         ("npm test", None),
