@@ -1,7 +1,6 @@
 //! Shared by all commands: where they run, exit codes, output, journal lines, and the choice of the
 //! loop.
 
-pub(crate) mod client_version;
 pub(crate) mod complete;
 pub(crate) mod context_dir;
 pub(crate) mod exit;

@@ -8,7 +8,7 @@ use crate::command::context_dir::Here;
 use crate::command::exit::Exit;
 use crate::command::screen;
 use crate::command::select_shared::{self, SharedArgs};
-use crate::runs::client::sandbox;
+use crate::runs::client::{claude_code, sandbox};
 use anyhow::{Result, bail};
 use ralph_core::views::shared;
 use ralph_io::git::shared::{SharedPlace, Trusted};
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let path = settings::project_file(&here.root);
     let own = settings::text_of(&path)?;
     let reach = sandbox::reach(&here, &sandbox::bounds(&here, &here.root));
-    let others = sandbox::widening(&here.root, &reach);
+    let others = claude_code::widening(&here.root, &reach);
     if own.is_none() && others.is_empty() {
         bail!("there is no `{}`; nothing needs to be trusted", path.display());
     }

@@ -5,16 +5,15 @@
 //! conversation. A round always returns to its caller, who may hold a claim, and then no process
 //! that the client started is alive.
 
-mod command;
+pub(crate) mod claude_code;
 pub(crate) mod sandbox;
 
 use crate::command::exit::{Exit, refused};
-use crate::runs::client::command::arguments;
+use crate::runs::client::claude_code::arguments;
 use crate::runs::worker::RoundDisplay;
 pub use crate::runs::worker::RoundMessage;
 use anyhow::{Context, Result};
-pub use command::{LONGEST_PROMPT, Preflight, client, command_line, fit, preflight};
-pub(crate) use command::{plugins, quoted};
+pub(crate) use claude_code::client;
 use jiff::Timestamp;
 use ralph_core::protocol::loaded::ListedPlugins;
 use ralph_core::protocol::sandbox::{SandboxReach, is_prevented};
@@ -27,6 +26,7 @@ use ralph_io::git::litter::RoundFolder;
 use ralph_io::process::headless::{self, ClientStart, Listener, Log, without_secrets};
 use ralph_io::process::wait_any::{InterruptRequest, Interrupts};
 use ralph_io::process::{clock, left_running, programs, random};
+use ralph_io::store::atomic;
 use ralph_io::store::home::Home;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -36,6 +36,9 @@ use std::time::{Duration, Instant};
 
 /// The prompt for a client that was cut off in the middle of its work.
 const GO_ON: &str = "The connection to the model was lost. Go on where you were.";
+
+/// The kernel limits one argument to 128 KiB, with one byte for the terminator.
+pub const LONGEST_PROMPT: usize = 128 * 1024 - 1;
 
 /// One prompt, and how to start the client with it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -387,6 +390,45 @@ impl ClientRound {
     }
 }
 
+/// Returns the prompt itself if it fits into an argument. Otherwise writes it to the file and
+/// returns `words`.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn fit(prompt: String, file: &Path, words: impl FnOnce(&Path) -> String) -> Result<String> {
+    if prompt.len() <= LONGEST_PROMPT && !prompt.contains('\0') {
+        return Ok(prompt);
+    }
+    atomic::write(file, prompt.as_bytes())?;
+    Ok(words(file))
+}
+
+/// The command as text to paste into a shell.
+///
+/// # Errors
+/// When the client is missing.
+pub fn command_line(round: &ClientRound) -> Result<String> {
+    let client = round.client()?;
+    let env = round.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
+    let args = arguments(round, None)?;
+    let words = std::iter::once(client.into()).chain(args);
+    let words = words.map(|word| quoted(&word.to_string_lossy()));
+    let command = env.chain(words).collect::<Vec<_>>().join(" ");
+    Ok(match &round.folder {
+        Some(folder) => format!("cd {} && {command}", quoted(&folder.to_string_lossy())),
+        None => command,
+    })
+}
+
+/// Quotes a word for a shell, if necessary.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 // One process of the client, from its start to its end.
 
 struct Attempt<'a> {
@@ -409,9 +451,9 @@ struct Tried {
 impl Attempt<'_> {
     fn run(&self, interrupts: &Interrupts, shown: &RoundDisplay<'_>) -> Result<Tried> {
         // Each time: a merge of workers' branches may bring such a file.
-        sandbox::refuse_agents(&self.round.place())?;
+        claude_code::refuse_agents(&self.round.place())?;
         if let Some(reach) = &self.round.sandbox {
-            sandbox::refuse_widening(&Home::from_env()?, &self.round.place(), reach)?;
+            claude_code::refuse_widening(&Home::from_env()?, &self.round.place(), reach)?;
         }
         let args = arguments(self.round, self.round.again(self.so_far))?;
         let mut log = self.round.log()?;
@@ -529,5 +571,23 @@ impl Listener for Ear<'_> {
 
     fn has_background(&self) -> bool {
         self.account.in_background().next().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_that_is_too_long_for_an_argument_goes_to_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("prompt");
+        let named = |path: &Path| format!("read {}", path.display());
+        let fits = "x".repeat(LONGEST_PROMPT);
+        assert_eq!(fit(fits.clone(), &file, named).unwrap(), fits);
+        assert!(!file.exists());
+        let long = fits + "x";
+        assert_eq!(fit(long.clone(), &file, named).unwrap(), named(&file));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), long);
     }
 }

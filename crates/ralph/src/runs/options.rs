@@ -1,21 +1,22 @@
 //! Shared by `ralph plan`, `ralph build` and `ralph ralplan run`: the number of rounds, the
 //! client's options, the folder of the logs, and which results end a run.
 
-use super::client::{self, ClientRound, Preflight, RoundOutcome, RoundResult};
+use super::client::{self, ClientRound, RoundOutcome, RoundResult, claude_code};
 use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
-use crate::command::{client_version, screen};
+use crate::command::screen::{self, visible};
 use anyhow::Result;
 use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::build;
 use ralph_core::project::bounds::Bounds;
 use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::loaded::ListedPlugins;
-use ralph_core::protocol::permission::{self, Need};
+use ralph_core::protocol::permission::{self, Need, Obstacle};
 use ralph_core::protocol::sandbox::{self, SandboxReach};
 use ralph_core::state::{LoopState, PauseCause};
 use ralph_core::stop::progress::in_a_row;
+use ralph_core::text::plural::counted;
 use ralph_core::text::truncate::bounded;
 use ralph_core::transcript::stream::Denial;
 use ralph_io::project::{settings, user_files};
@@ -134,7 +135,7 @@ impl ClientOptions {
     /// Like [`ClientOptions::ready`], and prints the mode.
     pub(crate) fn check(&self, here: &Here, kind: &str, needs: &[Need]) -> Result<()> {
         let mode = self.ready(here, kind, needs)?;
-        screen::tell(&screen::visible(&mode));
+        screen::tell(&visible(&mode));
         Ok(())
     }
 
@@ -143,8 +144,8 @@ impl ClientOptions {
     pub(crate) fn ready(&self, here: &Here, kind: &str, needs: &[Need]) -> Result<String> {
         let mut features = vec![ClientFeature::Headless];
         features.extend(self.sandbox(here).map(|_| ClientFeature::Sandbox));
-        client_version::check(&features)?;
-        client::sandbox::refuse_agents(&here.root)?;
+        claude_code::check_version(&features)?;
+        claude_code::refuse_agents(&here.root)?;
         self.check_sandbox(here)?;
         let (preflight, is_elsewhere) = self.preflight(here, kind, needs)?;
         if preflight.is_denied() && !is_elsewhere {
@@ -157,7 +158,7 @@ impl ClientOptions {
             mode = format!("{mode}; {}", bounds.lines().join("; "));
         }
         for line in preflight.lines() {
-            screen::tell(&screen::visible(&line));
+            screen::tell(&visible(&line));
         }
         self.tell_bounds(here, &preflight.mode);
         Ok(mode)
@@ -166,8 +167,8 @@ impl ClientOptions {
     /// Asks the client for its plugins, and tells if their JavaScript runs.
     fn list_plugins(&self, here: &Here) -> Result<()> {
         if self.plugins.get().is_none() {
-            let listed = client::plugins(&client::client()?, &here.root, &self.args)?;
-            listed.line().iter().for_each(|line| screen::tell(&screen::visible(line)));
+            let listed = claude_code::list_plugins(&client::client()?, &here.root, &self.args)?;
+            listed.line().iter().for_each(|line| screen::tell(&visible(line)));
             // Only the first list counts.
             let _ = self.plugins.set(listed);
         }
@@ -177,12 +178,12 @@ impl ClientOptions {
     /// Refuses a run whose sandbox cannot start, or that the user's own settings would weaken.
     fn check_sandbox(&self, here: &Here) -> Result<()> {
         let Some(reach) = self.sandbox(here) else { return Ok(()) };
-        client::sandbox::with_own(&self.args, &sandbox::settings(reach))?;
-        client::sandbox::refuse_widening(&here.home, &here.root, reach)?;
+        claude_code::with_own(&self.args, &sandbox::settings(reach))?;
+        claude_code::refuse_widening(&here.home, &here.root, reach)?;
         let Err(why) = ralph_io::client::sandbox::check() else { return Ok(()) };
         screen::tell("without the sandbox:");
         for way in sandbox::other_ways(|options| typed_with(&typed(), options)) {
-            screen::tell(&screen::visible(&format!("  {way}")));
+            screen::tell(&visible(&format!("  {way}")));
         }
         let message = format!("the client's sandbox cannot start: {why}; nothing was started");
         Err(refused(Exit::MissingProgram, message))
@@ -229,8 +230,73 @@ impl ClientOptions {
         let mode = own.mode.or_else(|| self.permission_mode(here));
         let of_sandbox = self.sandbox(here).map(|_| sandbox::RULE.to_owned());
         let allowed = [own.allow, handover(kind), of_sandbox.into_iter().collect()].concat();
-        let found = client::preflight(needs, mode.as_deref(), &allowed, &here.root)?;
+        let found = claude_code::preflight(needs, mode.as_deref(), &allowed, &here.root)?;
         Ok((found, own.is_elsewhere))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Preflight {
+    /// The name of the permission mode that the client will use.
+    pub(crate) mode: String,
+    /// The calls that would not simply run.
+    pub(crate) obstacles: Vec<(Need, Obstacle)>,
+    /// The narrowest mode in which all of them would run.
+    pub(crate) remedy: Option<&'static str>,
+    /// How many of the project's rules the client will ignore because the folder is not trusted.
+    pub(crate) n_ignored: usize,
+    /// Settings that could not be read.
+    pub(crate) problems: Vec<String>,
+}
+
+impl Preflight {
+    /// True if a call would be denied: in print mode nobody can grant a permission.
+    pub(crate) fn is_denied(&self) -> bool {
+        self.obstacles.iter().any(|(_, obstacle)| *obstacle != Obstacle::Unknown)
+    }
+
+    /// Why the calls would be denied: the mode, or a rule that stands in every mode.
+    pub(crate) fn reason(&self) -> String {
+        if self.remedy.is_none()
+            && let Some((need, obstacle)) = self.obstacles.iter().find(|(_, it)| it.is_rule())
+        {
+            return obstacle_line(need, obstacle);
+        }
+        let calls: Vec<String> = self.obstacles.iter().map(|(need, _)| need_name(need)).collect();
+        format!("permission mode `{}` denies {}", visible(&self.mode), calls.join(", "))
+    }
+
+    /// What the user may want to know before the first round.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let unknown = self.obstacles.iter().filter(|(_, it)| *it == Obstacle::Unknown);
+        let mut lines: Vec<String> =
+            unknown.map(|(need, obstacle)| obstacle_line(need, obstacle)).collect();
+        if self.n_ignored > 0 {
+            let rules = counted(self.n_ignored, "rule", "rules");
+            lines.push(format!(
+                "the client ignores {rules} of the project: start it here once and trust the folder"
+            ));
+        }
+        lines.extend(self.problems.iter().map(|problem| visible(problem)));
+        lines
+    }
+}
+
+fn obstacle_line(need: &Need, obstacle: &Obstacle) -> String {
+    let need = need_name(need);
+    match obstacle {
+        Obstacle::Prompts | Obstacle::Plan => format!("{need} would be denied"),
+        Obstacle::AskRule(rule) | Obstacle::DenyRule(rule) => {
+            format!("the rule `{}` in the client's settings denies {need}", visible(rule))
+        }
+        Obstacle::Unknown => format!("in permission mode `auto` a model decides about {need}"),
+    }
+}
+
+fn need_name(need: &Need) -> String {
+    match need {
+        Need::Bash(command) => format!("`{}`", visible(command)),
+        Need::Edits(tool) | Need::Tool(tool) => visible(tool),
     }
 }
 

@@ -9,7 +9,8 @@ pub(crate) mod plugin;
 pub(crate) mod settings;
 
 use crate::command::exit::{Exit, refused};
-use crate::command::{client_version, number};
+use crate::command::number;
+use crate::runs::client::claude_code;
 use crate::setup::doctor::{executables, grouped};
 use crate::setup::places::InstallPaths;
 use crate::setup::tell;
@@ -91,7 +92,7 @@ fn install(args: &Args, may_ask: MayAsk) -> Result<Exit> {
     let mut asked = AskedExtras { block_cap: args.block_cap, named: args.with.clone() };
     let is_asked = asked.named.contains(&Extra::Sandbox);
     let too_old = match is_asked || may_ask {
-        true => client_version::too_old(&[ClientFeature::Sandbox]),
+        true => claude_code::too_old(&[ClientFeature::Sandbox]),
         false => None,
     };
     if let Some(why) = too_old.as_ref().filter(|_| is_asked) {
@@ -130,7 +131,7 @@ fn install(args: &Args, may_ask: MayAsk) -> Result<Exit> {
     if keeps_ralph_in && !lets_out {
         tell!("{}", settings::offer_sandbox(&scope));
     }
-    if let Some(why) = client_version::too_old(&[ClientFeature::Conversation]) {
+    if let Some(why) = claude_code::too_old(&[ClientFeature::Conversation]) {
         tell!("{why}");
     }
     // Print this last: it names the next command to type.

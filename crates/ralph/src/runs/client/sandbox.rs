@@ -1,15 +1,11 @@
 //! The client's sandbox in a round: what its commands may reach, and the settings that say so.
 
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, refused};
-use crate::command::screen::visible;
 use anyhow::Result;
 use ralph_core::project::bounds::{Bounds, BoundsInput, GitFolders, is_below};
 use ralph_core::project::settings::SandboxSettings;
-use ralph_core::protocol::sandbox::widening::WithinBounds;
-use ralph_core::protocol::sandbox::{self, SandboxReach};
-use ralph_io::client::plugins::{self, WideningFile};
-use ralph_io::client::{self, given};
+use ralph_core::protocol::sandbox::SandboxReach;
+use ralph_io::client;
 use ralph_io::git::{hooks_folder, repository, tree};
 use ralph_io::process::programs;
 use ralph_io::project::identity;
@@ -17,7 +13,6 @@ use ralph_io::project::settings::{self, user_folder};
 use ralph_io::project::user_files;
 use ralph_io::store::digest;
 use ralph_io::store::home::Home;
-use serde_json::Value;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -75,38 +70,6 @@ pub(crate) fn reach(here: &Here, bounds: &Bounds) -> SandboxReach {
     }
 }
 
-/// The files of a project that widen what its clients may reach, trusted or not.
-pub(crate) fn widening(folder: &Path, reach: &SandboxReach) -> Vec<WideningFile> {
-    let executables = programs::running().ok();
-    let executables = executables.as_deref().and_then(Path::parent).unwrap_or(Path::new("/"));
-    let executables = executables.to_string_lossy();
-    plugins::widening(folder, &WithinBounds { reach, executables: &executables })
-}
-
-/// Refuses a client that would read such a file in this folder, unless the user trusts it.
-///
-/// # Errors
-/// If there is one.
-pub(crate) fn refuse_widening(home: &Home, folder: &Path, reach: &SandboxReach) -> Result<()> {
-    let found = widening(folder, reach).into_iter().find(|file| !file.is_trusted(home));
-    let Some(WideningFile { path, member, .. }) = found else { return Ok(()) };
-    let message = format!(
-        "`{}` lets the client run or allow things outside of the sandbox: {member}; read it, then type \
-         `ralph trust`, or remove it; no client was started",
-        path.display()
-    );
-    Err(refused(Exit::No, visible(&message)))
-}
-
-/// Refuses a client in whose folder the project's own agent would take the place of one of Ralph's.
-///
-/// # Errors
-/// If there is one.
-pub(crate) fn refuse_agents(folder: &Path) -> Result<()> {
-    let Some(why) = plugins::foreign_agent(folder) else { return Ok(()) };
-    Err(refused(Exit::No, visible(&format!("{why}; no client was started"))))
-}
-
 /// The files by which a project governs its loops.
 fn of_project(root: &Path) -> [PathBuf; 2] {
     ["ralph.toml", "ralph"].map(|name| root.join(".claude").join(name))
@@ -158,51 +121,6 @@ pub(super) fn take_back(absent: &[PathBuf]) -> Vec<String> {
     .collect()
 }
 
-/// The arguments without the user's own `--settings`, and the value that takes their place.
-///
-/// # Errors
-/// If the user's settings cannot be read, or switch off a part of the sandbox.
-pub(crate) fn with_own(args: &[OsString], ours: &Value) -> Result<(Vec<OsString>, Value)> {
-    let (rest, own) = without_settings(args);
-    let mut all = ours.clone();
-    for own in own {
-        let own = parsed(&own)?;
-        all = sandbox::merged(own, &all).map_err(|why| {
-            let message =
-                format!("`--settings` after `--` weakens the sandbox: {why}; add `--no-sandbox` if you mean it");
-            refused(Exit::Usage, message)
-        })?;
-    }
-    Ok((rest, all))
-}
-
-fn without_settings(args: &[OsString]) -> (Vec<OsString>, Vec<OsString>) {
-    let (mut rest, mut own) = (Vec::new(), Vec::new());
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        match arg.to_str().map(|arg| (arg, arg.strip_prefix("--settings="))) {
-            Some(("--settings", _)) => own.extend(args.next().cloned()),
-            Some((_, Some(value))) => own.push(value.into()),
-            _ => rest.push(arg.clone()),
-        }
-    }
-    (rest, own)
-}
-
-/// The client takes a JSON object, or the path of a file with one.
-fn parsed(own: &OsStr) -> Result<Value> {
-    let text = own.to_string_lossy();
-    let text = match text.trim_start().starts_with('{') {
-        true => text.into_owned(),
-        false => given::file(Path::new(own))
-            .map_err(|error| refused(Exit::Usage, format!("`--settings`: {error:#}")))?,
-    };
-    let value: Option<Value> = serde_json::from_str(&text).ok();
-    value.filter(Value::is_object).ok_or_else(|| {
-        refused(Exit::Usage, "`--settings` is no JSON object; correct it, or leave it out")
-    })
-}
-
 /// `PATH` with the folders in which commands of the sandbox can write behind the one that has
 /// `ralph`: a line `ralph …` runs outside, and must not run a program that the model wrote. `None`
 /// if it may stay as it is.
@@ -248,31 +166,6 @@ pub(super) fn make_refs(folder: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
-
-    fn args(words: &[&str]) -> Vec<OsString> {
-        words.iter().map(OsString::from).collect()
-    }
-
-    #[test]
-    fn the_users_settings_are_taken_out_of_the_arguments_and_merged() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("s.json");
-        std::fs::write(&file, r#"{"model":"b"}"#).unwrap();
-        let ours = json!({"sandbox": {"enabled": true}});
-        let given = format!("--settings={}", file.display());
-        let (rest, all) =
-            with_own(&args(&["--settings", r#"{"env":{"A":"1"}}"#, "--model", "x", &given]), &ours)
-                .unwrap();
-        assert_eq!(rest, args(&["--model", "x"]));
-        let expected = json!({"env": {"A": "1"}, "model": "b", "sandbox": {"enabled": true}});
-        assert_eq!(all, expected);
-        let refusal = |words: &[&str]| with_own(&args(words), &ours).unwrap_err().to_string();
-        let off = refusal(&["--settings", r#"{"sandbox":{"enabled":false}}"#]);
-        assert!(off.contains("`sandbox.enabled` is false; add `--no-sandbox`"), "{off}");
-        assert!(refusal(&["--settings", "[1]"]).contains("--settings"));
-        assert!(refusal(&["--settings", "{"]).contains("no JSON object"));
-    }
 
     #[test]
     fn folders_in_which_the_model_writes_come_last_on_the_path() {

@@ -3,7 +3,7 @@
 use super::registration::Plugin;
 use super::settings::hooks;
 use super::{Check, Fix, fail, grouped, warn, well};
-use crate::command::client_version::{self, InstalledClient};
+use crate::runs::client::claude_code::{self, InstalledClient};
 use crate::setup::install::ScopeArgs;
 use crate::setup::install::files::{Install, InstallRecord};
 use crate::setup::places::InstallPaths;
@@ -324,7 +324,7 @@ fn wrong_on_path(
 const CLIENT: &str = "client";
 const BEADS: &str = "beads";
 pub(super) fn check_client() -> Check {
-    match client_version::installed() {
+    match claude_code::installed() {
         Err(error) => {
             fail(CLIENT, format!("{error:#}"), "install Claude Code, or name it in RALPH_CLAUDE")
         }

@@ -1,67 +1,39 @@
-//! The client's command line, also as text to paste into a shell, and which of its work would need a user.
+//! Claude Code as the client of a round: its command line, its settings and permissions, what it loads, and its version.
 
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::visible;
 use crate::runs::client::{ClientRound, sandbox};
-use anyhow::{Context, Result};
+use crate::runs::options::Preflight;
+use anyhow::{Context, Result, anyhow};
+use ralph_core::protocol::client_version::{ClientFeature, ClientVersion};
 use ralph_core::protocol::loaded::{ListedPlugins, MODS_OFF};
-use ralph_core::protocol::permission::{self, Mode, Need, Obstacle};
-use ralph_core::protocol::sandbox::settings;
-use ralph_core::text::plural::counted;
+use ralph_core::protocol::permission::{self, Mode, Need};
+use ralph_core::protocol::sandbox::widening::WithinBounds;
+use ralph_core::protocol::sandbox::{SandboxReach, merged, settings};
 use ralph_core::transcript::stream::{self, StreamEvent};
 use ralph_io::client as claude;
 use ralph_io::client::client_settings::{ClientSettings, Permissions};
-use ralph_io::process::{self, Program};
-use ralph_io::store::atomic;
-use serde_json::json;
-use std::ffi::OsString;
+use ralph_io::client::given;
+use ralph_io::client::plugins::{self, WideningFile};
+use ralph_io::process::{self, Program, ProgramEnd, programs};
+use ralph_io::store::home::Home;
+use serde_json::{Value, json};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
-
-/// The kernel limits one argument to 128 KiB, with one byte for the terminator.
-pub const LONGEST_PROMPT: usize = 128 * 1024 - 1;
 
 /// The client of this run.
 ///
 /// # Errors
 /// When it was not found.
-pub fn client() -> Result<PathBuf> {
+pub(crate) fn client() -> Result<PathBuf> {
     claude::program().map(Path::to_owned).ok_or_else(|| {
         let message = format!(
             "could not find the client `{}`; install Claude Code, or name it in RALPH_CLAUDE",
             claude::program_name()
         );
         refused(Exit::MissingProgram, message)
-    })
-}
-
-/// Returns the prompt itself if it fits into an argument. Otherwise writes it to the file and
-/// returns `words`.
-///
-/// # Errors
-/// When the file cannot be written.
-pub fn fit(prompt: String, file: &Path, words: impl FnOnce(&Path) -> String) -> Result<String> {
-    if prompt.len() <= LONGEST_PROMPT && !prompt.contains('\0') {
-        return Ok(prompt);
-    }
-    atomic::write(file, prompt.as_bytes())?;
-    Ok(words(file))
-}
-
-/// The command as text to paste into a shell.
-///
-/// # Errors
-/// When the client is missing.
-pub fn command_line(round: &ClientRound) -> Result<String> {
-    let client = round.client()?;
-    let env = round.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
-    let args = arguments(round, None)?;
-    let words = std::iter::once(client.into()).chain(args);
-    let words = words.map(|word| quoted(&word.to_string_lossy()));
-    let command = env.chain(words).collect::<Vec<_>>().join(" ");
-    Ok(match &round.folder {
-        Some(folder) => format!("cd {} && {command}", quoted(&folder.to_string_lossy())),
-        None => command,
     })
 }
 
@@ -93,7 +65,7 @@ pub(super) fn arguments(
         None => args.extend(round.extra_args.iter().cloned()),
         Some(reach) => {
             let ours = settings(&sandbox::in_folder(reach, &round.place()));
-            let (rest, all) = sandbox::with_own(&round.extra_args, &ours)?;
+            let (rest, all) = with_own(&round.extra_args, &ours)?;
             args.extend(["--settings".into(), all.to_string().into()]);
             args.extend(rest);
         }
@@ -101,40 +73,17 @@ pub(super) fn arguments(
     Ok(args)
 }
 
-/// Quotes a word for a shell, if necessary.
-pub(crate) fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
 // Finds, before a loop starts, which of its work would need a user.
 
 /// A cold start on a busy machine takes seconds.
 const TO_LIST: Duration = Duration::from_secs(60);
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Preflight {
-    /// The name of the permission mode that the client will use.
-    pub mode: String,
-    /// The calls that would not simply run.
-    pub obstacles: Vec<(Need, Obstacle)>,
-    /// The narrowest mode in which all of them would run.
-    pub remedy: Option<&'static str>,
-    /// How many of the project's rules the client will ignore because the folder is not trusted.
-    pub n_ignored: usize,
-    /// Settings that could not be read.
-    pub problems: Vec<String>,
-}
 
 /// Compares the needs of the rounds with the given mode, or the client's own, and with the rules of
 /// the client's settings and those `allowed` besides.
 ///
 /// # Errors
 /// When the client has no such mode.
-pub fn preflight(
+pub(crate) fn preflight(
     needs: &[Need],
     mode: Option<&str>,
     allowed: &[String],
@@ -150,8 +99,12 @@ pub fn preflight(
 ///
 /// # Errors
 /// If the client cannot be started, or the user's own `--settings` cannot be read.
-pub(crate) fn plugins(client: &Path, folder: &Path, args: &[OsString]) -> Result<ListedPlugins> {
-    let (rest, settings) = sandbox::with_own(args, &json!({"disableAllHooks": true}))?;
+pub(crate) fn list_plugins(
+    client: &Path,
+    folder: &Path,
+    args: &[OsString],
+) -> Result<ListedPlugins> {
+    let (rest, settings) = with_own(args, &json!({"disableAllHooks": true}))?;
     let settings = settings.to_string();
     let mut args = vec!["/cost", "-p", "--output-format", "stream-json", "--verbose"];
     args.extend(["--no-session-persistence", "--settings", &settings].iter().chain(&MODS_OFF));
@@ -188,59 +141,159 @@ fn compare(needs: &[Need], mode: Option<&str>, found: Permissions) -> Result<Pre
     Ok(Preflight { mode: name, obstacles, remedy, n_ignored, problems })
 }
 
-impl Preflight {
-    /// True if a call would be denied: in print mode nobody can grant a permission.
-    pub fn is_denied(&self) -> bool {
-        self.obstacles.iter().any(|(_, obstacle)| *obstacle != Obstacle::Unknown)
-    }
+// The user's own settings for the client, together with Ralph's.
 
-    /// Why the calls would be denied: the mode, or a rule that stands in every mode.
-    pub fn reason(&self) -> String {
-        if self.remedy.is_none()
-            && let Some((need, obstacle)) = self.obstacles.iter().find(|(_, it)| it.is_rule())
-        {
-            return line(need, obstacle);
-        }
-        let calls: Vec<String> = self.obstacles.iter().map(|(need, _)| name(need)).collect();
-        format!("permission mode `{}` denies {}", visible(&self.mode), calls.join(", "))
+/// The arguments without the user's own `--settings`, and the value that takes their place.
+///
+/// # Errors
+/// If the user's settings cannot be read, or switch off a part of the sandbox.
+pub(crate) fn with_own(args: &[OsString], ours: &Value) -> Result<(Vec<OsString>, Value)> {
+    let (rest, own) = without_settings(args);
+    let mut all = ours.clone();
+    for own in own {
+        let own = parsed(&own)?;
+        all = merged(own, &all).map_err(|why| {
+            let message =
+                format!("`--settings` after `--` weakens the sandbox: {why}; add `--no-sandbox` if you mean it");
+            refused(Exit::Usage, message)
+        })?;
     }
-
-    /// What the user may want to know before the first round.
-    pub fn lines(&self) -> Vec<String> {
-        let unknown = self.obstacles.iter().filter(|(_, it)| *it == Obstacle::Unknown);
-        let mut lines: Vec<String> = unknown.map(|(need, obstacle)| line(need, obstacle)).collect();
-        if self.n_ignored > 0 {
-            let rules = counted(self.n_ignored, "rule", "rules");
-            lines.push(format!(
-                "the client ignores {rules} of the project: start it here once and trust the folder"
-            ));
-        }
-        lines.extend(self.problems.iter().map(|problem| visible(problem)));
-        lines
-    }
+    Ok((rest, all))
 }
 
-fn line(need: &Need, obstacle: &Obstacle) -> String {
-    let need = name(need);
-    match obstacle {
-        Obstacle::Prompts | Obstacle::Plan => format!("{need} would be denied"),
-        Obstacle::AskRule(rule) | Obstacle::DenyRule(rule) => {
-            format!("the rule `{}` in the client's settings denies {need}", visible(rule))
+fn without_settings(args: &[OsString]) -> (Vec<OsString>, Vec<OsString>) {
+    let (mut rest, mut own) = (Vec::new(), Vec::new());
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.to_str().map(|arg| (arg, arg.strip_prefix("--settings="))) {
+            Some(("--settings", _)) => own.extend(args.next().cloned()),
+            Some((_, Some(value))) => own.push(value.into()),
+            _ => rest.push(arg.clone()),
         }
-        Obstacle::Unknown => format!("in permission mode `auto` a model decides about {need}"),
     }
+    (rest, own)
 }
 
-fn name(need: &Need) -> String {
-    match need {
-        Need::Bash(command) => format!("`{}`", visible(command)),
-        Need::Edits(tool) | Need::Tool(tool) => visible(tool),
+/// The client takes a JSON object, or the path of a file with one.
+fn parsed(own: &OsStr) -> Result<Value> {
+    let text = own.to_string_lossy();
+    let text = match text.trim_start().starts_with('{') {
+        true => text.into_owned(),
+        false => given::file(Path::new(own))
+            .map_err(|error| refused(Exit::Usage, format!("`--settings`: {error:#}")))?,
+    };
+    let value: Option<Value> = serde_json::from_str(&text).ok();
+    value.filter(Value::is_object).ok_or_else(|| {
+        refused(Exit::Usage, "`--settings` is no JSON object; correct it, or leave it out")
+    })
+}
+
+// The files of a project that the client would obey.
+
+/// The files of a project that widen what its clients may reach, trusted or not.
+pub(crate) fn widening(folder: &Path, reach: &SandboxReach) -> Vec<WideningFile> {
+    let executables = programs::running().ok();
+    let executables = executables.as_deref().and_then(Path::parent).unwrap_or(Path::new("/"));
+    let executables = executables.to_string_lossy();
+    plugins::widening(folder, &WithinBounds { reach, executables: &executables })
+}
+
+/// Refuses a client that would read such a file in this folder, unless the user trusts it.
+///
+/// # Errors
+/// If there is one.
+pub(crate) fn refuse_widening(home: &Home, folder: &Path, reach: &SandboxReach) -> Result<()> {
+    let found = widening(folder, reach).into_iter().find(|file| !file.is_trusted(home));
+    let Some(WideningFile { path, member, .. }) = found else { return Ok(()) };
+    let message = format!(
+        "`{}` lets the client run or allow things outside of the sandbox: {member}; read it, then type \
+         `ralph trust`, or remove it; no client was started",
+        path.display()
+    );
+    Err(refused(Exit::No, visible(&message)))
+}
+
+/// Refuses a client in whose folder the project's own agent would take the place of one of Ralph's.
+///
+/// # Errors
+/// If there is one.
+pub(crate) fn refuse_agents(folder: &Path) -> Result<()> {
+    let Some(why) = plugins::foreign_agent(folder) else { return Ok(()) };
+    Err(refused(Exit::No, visible(&format!("{why}; no client was started"))))
+}
+
+// Asks the installed client for its version, once in a process.
+
+/// A cold start on a busy machine takes seconds.
+const TO_TELL_VERSION: Duration = Duration::from_secs(20);
+
+/// The answer of `claude --version`.
+#[derive(Debug, Clone)]
+pub(crate) struct InstalledClient {
+    /// The name or path of the client: `RALPH_CLAUDE`, else `claude`.
+    pub(crate) command: String,
+    /// What it printed, in one line.
+    pub(crate) printed: String,
+    /// `None` if what it printed contains no version.
+    pub(crate) version: Option<ClientVersion>,
+}
+
+/// Asks the client that `RALPH_CLAUDE` names, else `claude`.
+///
+/// # Errors
+/// When it does not start, or fails.
+pub(crate) fn installed() -> Result<InstalledClient> {
+    static ANSWER: OnceLock<Result<InstalledClient, String>> = OnceLock::new();
+    let answer = ANSWER.get_or_init(|| ask_version().map_err(|error| format!("{error:#}")));
+    answer.clone().map_err(|error| anyhow!(error))
+}
+
+fn ask_version() -> Result<InstalledClient> {
+    let command = claude::program_name();
+    let program = Program {
+        command: claude::program().and_then(Path::to_str).unwrap_or(&command),
+        args: vec!["--version"],
+        folder: Path::new("/"),
+        stdin: "",
+        env: Vec::new(),
+        deadline: TO_TELL_VERSION,
+    };
+    let outcome = process::run_once(&program)?;
+    if outcome.ended != ProgramEnd::Exited(0) {
+        let how = match outcome.ended {
+            ProgramEnd::Exited(code) => format!("ended with exit code {code}"),
+            ProgramEnd::Signalled(signal) => format!("was ended by signal {signal}"),
+            ProgramEnd::Overdue => "did not end in time".to_owned(),
+        };
+        let told = outcome.stderr.trim().lines().last().map(|line| format!(": {line}"));
+        return Err(anyhow!("`{command} --version` {how}{}", told.unwrap_or_default()));
     }
+    let printed = outcome.stdout.trim().lines().next().unwrap_or_default().to_owned();
+    let version = ClientVersion::printed(&printed);
+    Ok(InstalledClient { command, printed, version })
+}
+
+/// Why the installed client is too old for one of these; `None` if it is not, or does not tell its
+/// version: the hooks in it report that.
+pub(crate) fn too_old(features: &[ClientFeature]) -> Option<String> {
+    let version = installed().ok()?.version?;
+    features.iter().find_map(|feature| feature.refusal(version))
+}
+
+/// Refuses a start for which the installed client is too old.
+///
+/// # Errors
+/// When the client is too old.
+pub(crate) fn check_version(features: &[ClientFeature]) -> Result<()> {
+    too_old(features).map_or(Ok(()), |why| {
+        Err(refused(Exit::MissingProgram, format!("{why}; nothing was started")))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runs::client::quoted;
 
     fn round() -> ClientRound {
         ClientRound {
@@ -313,19 +366,6 @@ mod tests {
             "-p ' --help' --output-format stream-json --verbose"
         );
     }
-
-    #[test]
-    fn a_prompt_that_is_too_long_for_an_argument_goes_to_a_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("prompt");
-        let named = |path: &Path| format!("read {}", path.display());
-        let fits = "x".repeat(LONGEST_PROMPT);
-        assert_eq!(fit(fits.clone(), &file, named).unwrap(), fits);
-        assert!(!file.exists());
-        let long = fits + "x";
-        assert_eq!(fit(long.clone(), &file, named).unwrap(), named(&file));
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), long);
-    }
 }
 
 #[cfg(test)]
@@ -383,5 +423,34 @@ mod preflight_tests {
         let bold = modes(Some("bypassPermissions"), Some("plan")).unwrap();
         assert_eq!(bold, ("bypassPermissions".to_owned(), 1));
         assert!(modes(Some("yolo"), None).unwrap_err().to_string().ends_with("not `yolo`"));
+    }
+}
+
+#[cfg(test)]
+mod settings_tests {
+    use super::*;
+
+    fn args(words: &[&str]) -> Vec<OsString> {
+        words.iter().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn the_users_settings_are_taken_out_of_the_arguments_and_merged() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("s.json");
+        std::fs::write(&file, r#"{"model":"b"}"#).unwrap();
+        let ours = json!({"sandbox": {"enabled": true}});
+        let given = format!("--settings={}", file.display());
+        let (rest, all) =
+            with_own(&args(&["--settings", r#"{"env":{"A":"1"}}"#, "--model", "x", &given]), &ours)
+                .unwrap();
+        assert_eq!(rest, args(&["--model", "x"]));
+        let expected = json!({"env": {"A": "1"}, "model": "b", "sandbox": {"enabled": true}});
+        assert_eq!(all, expected);
+        let refusal = |words: &[&str]| with_own(&args(words), &ours).unwrap_err().to_string();
+        let off = refusal(&["--settings", r#"{"sandbox":{"enabled":false}}"#]);
+        assert!(off.contains("`sandbox.enabled` is false; add `--no-sandbox`"), "{off}");
+        assert!(refusal(&["--settings", "[1]"]).contains("--settings"));
+        assert!(refusal(&["--settings", "{"]).contains("no JSON object"));
     }
 }
