@@ -1,7 +1,9 @@
 //! Runs a round of the driver in another process, which is this test binary started again: a round
 //! catches signals, adopts orphans, and can be interrupted.
 
-use ralph::runs::client::{self, ClientRound, Policy, RoundMessage, RoundOutcome, RoundResult};
+use ralph::runs::client::{
+    self, CLIENT, Client, ClientRound, Policy, RoundMessage, RoundOutcome, RoundResult,
+};
 use ralph_io::process::wait_any::Interrupts;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
@@ -105,6 +107,11 @@ pub fn heard(child: &mut Child, words: &str) -> JoinHandle<String> {
 
 /// Runs the round that this process was started for; false if it was started for none.
 pub fn carried_out() -> bool {
+    carried_out_by(CLIENT)
+}
+
+/// The same with another client.
+pub fn carried_out_by(client: &dyn Client) -> bool {
     let Ok(order) = std::env::var(ORDER) else { return false };
     let order: Value = serde_json::from_str(&order).unwrap();
     let interrupts = Interrupts::catch().unwrap();
@@ -117,7 +124,7 @@ pub fn carried_out() -> bool {
         RoundMessage::Say(words) | RoundMessage::Asked(words) => eprintln!("round 1/1: {words}"),
         _ => {}
     };
-    let answer = match client::run(&round(&order), &interrupts, &policy(&order), &show) {
+    let answer = match client::run(client, &round(&order), &interrupts, &policy(&order), &show) {
         Ok(came) => {
             let mut answer = described(&came);
             answer["asked"] = json!(format!("{:?}", interrupts.asked()));

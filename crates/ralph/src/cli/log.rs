@@ -8,9 +8,9 @@ use crate::command::screen::{self, visible, visible_lines};
 use crate::command::select_loop;
 use crate::command::select_target::{Target, TargetArgs};
 use crate::orchestration::OrchestrationContext;
+use crate::runs::client::CLIENT;
 use crate::runs::options;
 use anyhow::{Context, Result, bail};
-use ralph_core::transcript::readable::readable;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -67,5 +67,5 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 
 fn lines(log: &Path) -> Result<Vec<String>> {
     let text = std::fs::read(log).with_context(|| format!("could not read `{}`", log.display()))?;
-    Ok(text.split(|byte| *byte == b'\n').flat_map(readable).collect())
+    Ok(text.split(|byte| *byte == b'\n').flat_map(|line| CLIENT.readable(line)).collect())
 }

@@ -256,7 +256,7 @@ pub(super) fn work_through(here: &Here, how: &RunOptions, workers: Option<u32>) 
     if how.client.dry_run {
         return show(&plan(here, &found.file, &how.client, logs), workers, found.state);
     }
-    client::client()?;
+    client::CLIENT.program()?;
     let mode = how.client.ready(here, "build", &build::needs())?;
     tell_of_uncommitted(&base.uncommitted);
     let _alone = build::alone(&found.file)?;

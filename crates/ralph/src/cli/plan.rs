@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         let round = planner.round(1)?;
         return options::show(&round);
     }
-    client::client()?;
+    client::CLIENT.program()?;
     // A round only reads, and hands its tasks over in its last message.
     args.client.check(&here, "plan", &[])?;
     user_files::make_folders(&planner.logs, 0o700)?;
@@ -99,7 +99,7 @@ fn ideate(args: &Args) -> Result<Exit> {
         let round = round(&here, args, &logs)?;
         return options::show(&round);
     }
-    client::client()?;
+    client::CLIENT.program()?;
     let needs = [Need::Bash("ralph task list --all --markdown".to_owned())];
     args.client.check(&here, "ideate", &needs)?;
     user_files::make_folders(&logs, 0o700)?;
@@ -189,12 +189,10 @@ fn round(here: &Here, args: &Args, logs: &Path) -> Result<ClientRound> {
     if prompt.len() > client::LONGEST_PROMPT {
         return Err(usage("the wish is too long; write it into a file and name that"));
     }
-    let mut extra_args = vec!["--model".into(), args.model.clone().into()];
-    extra_args.extend(args.client.args.iter().cloned());
     Ok(ClientRound {
         prompt,
         session_id: Some(random::uuid()),
-        extra_args,
+        model: Some(args.model.clone()),
         label: "ideas".to_owned(),
         ..args.client.round(here, "ideate", logs.join("round-1.jsonl"))
     })

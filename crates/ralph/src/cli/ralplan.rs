@@ -127,7 +127,7 @@ fn plan(here: &Here, args: &RunArgs) -> Result<Exit> {
     if args.client.dry_run {
         return show(here, args, &logs);
     }
-    runner::client()?;
+    runner::CLIENT.program()?;
     let needs = [Need::Bash("ralph ralplan status".to_owned())];
     args.client.check(here, Role::Planner.agent(), &needs)?;
     let interrupts = Interrupts::catch()?;

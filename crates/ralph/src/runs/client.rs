@@ -1,5 +1,7 @@
 //! One round of a headless loop: a prompt, a client without a terminal, and the result.
 //!
+//! What is particular to a client stands behind the trait [`Client`], in a file of its own.
+//!
 //! A round may need several processes. If the API is overloaded, the round tries again after a
 //! pause; if the usage limit is reached, it waits if the policy says so. Both continue the same
 //! conversation. A round always returns to its caller, who may hold a claim, and then no process
@@ -9,18 +11,19 @@ pub(crate) mod claude_code;
 pub(crate) mod sandbox;
 
 use crate::command::exit::{Exit, refused};
-use crate::runs::client::claude_code::arguments;
+use crate::runs::client::claude_code::ClaudeCode;
+use crate::runs::options::Preflight;
 use crate::runs::worker::RoundDisplay;
 pub use crate::runs::worker::RoundMessage;
 use anyhow::{Context, Result};
-pub(crate) use claude_code::client;
 use jiff::Timestamp;
 use ralph_core::protocol::loaded::ListedPlugins;
+use ralph_core::protocol::permission::Need;
 use ralph_core::protocol::sandbox::{SandboxReach, is_prevented};
 use ralph_core::state::Tokens;
 pub use ralph_core::stop::rounds::Policy;
 use ralph_core::stop::rounds::{self, Busy, NextRound, Showed};
-use ralph_core::transcript::stream::{self, Account, Denial, Lines, Reason, StreamEvent};
+use ralph_core::transcript::stream::{Account, Denial, Lines, Reason, StreamEvent};
 use ralph_io::client::SANDBOXED;
 use ralph_io::git::litter::RoundFolder;
 use ralph_io::process::headless::{self, ClientStart, Listener, Log, without_secrets};
@@ -40,6 +43,73 @@ const GO_ON: &str = "The connection to the model was lost. Go on where you were.
 /// The kernel limits one argument to 128 KiB, with one byte for the terminator.
 pub const LONGEST_PROMPT: usize = 128 * 1024 - 1;
 
+/// The client that every run uses.
+pub const CLIENT: &dyn Client = &ClaudeCode;
+
+/// What is particular to a program that carries out rounds. The methods with a default concern what
+/// another program may not have.
+pub trait Client {
+    /// The executable.
+    ///
+    /// # Errors
+    /// When it is missing; with what to install.
+    fn program(&self) -> Result<PathBuf>;
+
+    /// How a process for this round is started.
+    ///
+    /// # Errors
+    /// If arguments of the user contradict the round.
+    fn command(&self, round: &ClientRound) -> Result<ClientCommand>;
+
+    /// What a line of the output means; `None` if it is none.
+    fn read(&self, line: &[u8]) -> Option<StreamEvent>;
+
+    /// The same line for a reader of the log; nothing if it has no words for one.
+    fn readable(&self, line: &[u8]) -> Vec<String>;
+
+    /// Asks the program for its version, before a run.
+    ///
+    /// # Errors
+    /// When it is too old for such a round.
+    fn check_version(&self, _round: &ClientRound) -> Result<()> {
+        Ok(())
+    }
+
+    /// Looks at what the program would load and obey in the round's folder, before each process.
+    ///
+    /// # Errors
+    /// If something there takes the place of Ralph's, or lets the model out of the sandbox.
+    fn check_folder(&self, _round: &ClientRound) -> Result<()> {
+        Ok(())
+    }
+
+    /// Finds out which of these calls nobody could permit.
+    ///
+    /// # Errors
+    /// When the program has no such permission mode.
+    fn preflight(&self, _round: &ClientRound, _needs: &[Need]) -> Result<Preflight> {
+        Ok(Preflight::default())
+    }
+
+    /// The plugins that the program loads for such a round.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    fn plugins(&self, _round: &ClientRound) -> Result<ListedPlugins> {
+        Ok(ListedPlugins::default())
+    }
+}
+
+/// How a client's process is started.
+#[derive(Debug)]
+pub struct ClientCommand {
+    pub args: Vec<OsString>,
+    /// Variables to add to those of the round.
+    pub env: &'static [(&'static str, &'static str)],
+    /// Variables of Ralph's own environment that the client must not see.
+    pub unset: &'static [&'static str],
+}
+
 /// One prompt, and how to start the client with it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ClientRound {
@@ -58,9 +128,15 @@ pub struct ClientRound {
     pub resume: Option<String>,
     /// Environment variables to add to Ralph's own.
     pub env: Vec<(String, String)>,
-    /// Variables of Ralph's own environment that the client must not see.
+    /// The model; `None` leaves it to the client.
+    pub model: Option<String>,
+    /// The agent that the client starts as, by the name of its definition.
+    pub agent: Option<String>,
+    /// True if it only reads, and heeds neither the project's settings nor a session around it.
     #[serde(default)]
-    pub unset: Vec<String>,
+    pub is_reviewer: bool,
+    /// The project whose settings of this user count as well, in a worktree that lacks them.
+    pub settings_of: Option<PathBuf>,
     /// Arguments to add after Ralph's own.
     pub extra_args: Vec<OsString>,
     /// Permission rules to add to the user's own.
@@ -85,7 +161,7 @@ pub struct ClientRound {
     pub background: Option<Duration>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub enum RoundOutcome {
     /// The client's turn is over.
     Finished {
@@ -117,6 +193,7 @@ pub enum RoundOutcome {
         why: String,
     },
     /// The user, or the run itself, ended the client at once.
+    #[default]
     Ended,
 }
 
@@ -138,7 +215,7 @@ impl RoundOutcome {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoundResult {
     pub outcome: RoundOutcome,
     /// The session's id, if the client reported one.
@@ -175,17 +252,7 @@ impl RoundResult {
 
     /// The result of a round whose client was lost.
     pub(crate) fn crashed(why: String) -> RoundResult {
-        RoundResult {
-            outcome: RoundOutcome::Crashed { why },
-            session_id: None,
-            tokens: Tokens::default(),
-            cost: 0.0,
-            duration: Duration::ZERO,
-            denials: Vec::new(),
-            leftovers: Vec::new(),
-            prevented: Vec::new(),
-            log_problem: None,
-        }
+        RoundResult { outcome: RoundOutcome::Crashed { why }, ..RoundResult::default() }
     }
 }
 
@@ -195,41 +262,42 @@ impl RoundResult {
 /// # Errors
 /// When the client is missing or cannot be started, or the log cannot be created.
 pub fn run(
+    client: &dyn Client,
     round: &ClientRound,
     interrupts: &Interrupts,
     policy: &Policy,
     tell: &dyn Fn(&RoundMessage),
 ) -> Result<RoundResult> {
     let shown = &RoundDisplay::new(tell);
-    let client = round.client()?;
+    let program = round.program(client)?;
     shown.now("begins", None);
-    let strays = round.end_strays();
     let place = round.place();
     let protected = round.sandbox.as_ref().map(sandbox::protected).unwrap_or_default();
     let began = Instant::now();
-    let mut sum = Sum { leftovers: strays, ..Sum::default() };
+    let mut sum = Sum::default();
+    sum.came.leftovers = round.end_strays();
     for number in 1.. {
         let folder = round.begin_in(&place, &protected)?;
         let absent = round.sandbox.as_ref().map(sandbox::unprotected).unwrap_or_default();
-        let attempt = Attempt { client: &client, round, so_far: &sum, policy };
+        let next = round.again(&sum);
+        let attempt = Attempt { client, program: &program, round: &next, number, policy };
         let tried = attempt.run(interrupts, shown);
         folder.into_iter().for_each(RoundFolder::finish);
         let mut tried = tried?;
         tried.prevented.extend(sandbox::take_back(&absent));
         let now = clock::now();
         let refusal = tried.refusal.take();
-        let showed = sum.add(tried, number);
-        if let Some(why) = refusal {
-            let outcome = RoundOutcome::Unanswered { why, is_final: true };
-            shown.finish(&outcome);
-            return Ok(sum.into_result(outcome, began.elapsed()));
-        }
+        let showed = sum.add(tried);
         let next = rounds::next(&showed, number, now, policy, random::fraction());
-        if !wait_for_attempt(&next, now, interrupts, shown, &showed) {
-            let outcome = outcome(showed, number, &sum, &round.env);
-            shown.finish(&outcome);
-            return Ok(sum.into_result(outcome, began.elapsed()));
+        if refusal.is_none() && wait_for_attempt(&next, now, interrupts, shown, &showed) {
+            continue;
         }
+        let outcome = match refusal {
+            Some(why) => RoundOutcome::Unanswered { why, is_final: true },
+            None => outcome(showed, number, &sum, &round.env),
+        };
+        shown.finish(&outcome);
+        return Ok(RoundResult { outcome, duration: began.elapsed(), ..sum.came });
     }
     anyhow::bail!("could not end the round: it took too many attempts")
 }
@@ -237,55 +305,34 @@ pub fn run(
 /// The sum of all attempts of a round.
 #[derive(Debug, Default)]
 struct Sum {
-    session_id: Option<String>,
+    /// Its outcome and its duration are known at the end.
+    came: RoundResult,
     has_worked: bool,
     result: String,
     is_error: bool,
     is_refused_for_good: bool,
-    tokens: Tokens,
-    cost: f64,
-    denials: Vec<Denial>,
-    leftovers: Vec<String>,
-    prevented: Vec<String>,
-    log_problem: Option<String>,
-    n_attempts: u32,
 }
 
 impl Sum {
-    fn add(&mut self, tried: Tried, number: u32) -> Showed {
-        let account = tried.account;
-        self.n_attempts = number;
+    fn add(&mut self, tried: Tried) -> Showed {
+        let (account, came) = (tried.account, &mut self.came);
         self.has_worked |= account.has_worked;
         // A resumed session reports the tokens and the cost of all its processes. An attempt that
         // broke off reports nothing, so the tokens of its messages are counted.
         match account.ended.as_ref().filter(|ended| ended.tokens.total() > 0) {
-            Some(ended) => (self.tokens, self.cost) = (ended.tokens, ended.cost),
-            None => self.tokens = self.tokens.plus(account.tokens()),
+            Some(ended) => (came.tokens, came.cost) = (ended.tokens, ended.cost),
+            None => came.tokens = came.tokens.plus(account.tokens()),
         }
-        self.denials.extend(account.denials());
-        self.prevented.extend(tried.prevented);
-        self.session_id = account.session_id.or(self.session_id.take());
+        came.denials.extend(account.denials());
+        came.prevented.extend(tried.prevented);
+        came.leftovers.extend(tried.leftovers);
+        came.session_id = account.session_id.or(came.session_id.take());
+        came.log_problem = tried.log_problem.or(came.log_problem.take());
         if let Some(ended) = account.ended {
             self.is_refused_for_good = ended.reason == Reason::Refused { is_final: true };
             (self.result, self.is_error) = (ended.result, ended.is_error);
         }
-        self.leftovers.extend(tried.leftovers);
-        self.log_problem = tried.log_problem.or(self.log_problem.take());
         tried.showed
-    }
-
-    fn into_result(self, outcome: RoundOutcome, duration: Duration) -> RoundResult {
-        RoundResult {
-            outcome,
-            session_id: self.session_id,
-            tokens: self.tokens,
-            cost: self.cost,
-            duration,
-            denials: self.denials,
-            leftovers: self.leftovers,
-            prevented: self.prevented,
-            log_problem: self.log_problem,
-        }
     }
 }
 
@@ -336,17 +383,20 @@ fn outcome(showed: Showed, attempts: u32, sum: &Sum, env: &[(String, String)]) -
 }
 
 impl ClientRound {
-    /// The session for a later attempt to resume, and the prompt for it.
-    fn again(&self, so_far: &Sum) -> Option<(String, &str)> {
-        let known = so_far.session_id.clone().filter(|_| so_far.n_attempts > 0);
-        let session_id = known.or_else(|| self.resume.clone())?;
-        Some((session_id, if so_far.has_worked { GO_ON } else { &self.prompt }))
+    /// The round as the next attempt makes it: a session that is known is resumed.
+    fn again(&self, so_far: &Sum) -> ClientRound {
+        let mut next = self.clone();
+        next.resume = so_far.came.session_id.clone().or(next.resume);
+        if so_far.has_worked && next.resume.is_some() {
+            next.prompt = GO_ON.to_owned();
+        }
+        next
     }
 
-    fn client(&self) -> Result<PathBuf> {
+    fn program(&self, client: &dyn Client) -> Result<PathBuf> {
         match programs::is_executable(&self.client) {
             true => Ok(self.client.clone()),
-            false if self.client.as_os_str().is_empty() => client(),
+            false if self.client.as_os_str().is_empty() => client.program(),
             false => Err(refused(
                 Exit::MissingProgram,
                 format!(
@@ -408,10 +458,10 @@ pub fn fit(prompt: String, file: &Path, words: impl FnOnce(&Path) -> String) -> 
 /// # Errors
 /// When the client is missing.
 pub fn command_line(round: &ClientRound) -> Result<String> {
-    let client = round.client()?;
+    let program = round.program(CLIENT)?;
     let env = round.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
-    let args = arguments(round, None)?;
-    let words = std::iter::once(client.into()).chain(args);
+    let args = CLIENT.command(round)?.args;
+    let words = std::iter::once(program.into()).chain(args);
     let words = words.map(|word| quoted(&word.to_string_lossy()));
     let command = env.chain(words).collect::<Vec<_>>().join(" ");
     Ok(match &round.folder {
@@ -432,9 +482,10 @@ pub(crate) fn quoted(word: &str) -> String {
 // One process of the client, from its start to its end.
 
 struct Attempt<'a> {
-    client: &'a Path,
+    client: &'a dyn Client,
+    program: &'a Path,
     round: &'a ClientRound,
-    so_far: &'a Sum,
+    number: u32,
     policy: &'a Policy,
 }
 
@@ -451,24 +502,23 @@ struct Tried {
 impl Attempt<'_> {
     fn run(&self, interrupts: &Interrupts, shown: &RoundDisplay<'_>) -> Result<Tried> {
         // Each time: a merge of workers' branches may bring such a file.
-        claude_code::refuse_agents(&self.round.place())?;
-        if let Some(reach) = &self.round.sandbox {
-            claude_code::refuse_widening(&Home::from_env()?, &self.round.place(), reach)?;
-        }
-        let args = arguments(self.round, self.round.again(self.so_far))?;
+        self.client.check_folder(self.round)?;
+        let command = self.client.command(self.round)?;
+        let unset: Vec<String> = command.unset.iter().map(|name| (*name).to_owned()).collect();
         let mut log = self.round.log()?;
-        let number = self.so_far.n_attempts + 1;
-        log.note(&json!({"type": "ralph", "attempt": number, "at": clock::now()}).to_string());
+        let began = json!({"type": "ralph", "attempt": self.number, "at": clock::now()});
+        log.note(&began.to_string());
         let start = ClientStart {
-            program: self.client,
-            args: &args,
-            env: &self.env(),
-            unset: &self.round.unset,
+            program: self.program,
+            args: &command.args,
+            env: &self.env(command.env),
+            unset: &unset,
             folder: self.round.folder.as_deref(),
             grace: self.policy.grace,
             background: self.round.background.unwrap_or(self.policy.grace),
         };
         let mut ear = Ear {
+            client: self.client,
             lines: Lines::default(),
             account: Account::default(),
             log,
@@ -479,8 +529,8 @@ impl Attempt<'_> {
         let gone = headless::run(&start, interrupts, &mut ear)
             .map_err(|error| refused(Exit::MissingProgram, format!("{error:#}")))?;
         let Ear { mut lines, mut account, mut log, refusal, .. } = ear;
-        lines
-            .finish(&mut |line| stream::read(line).into_iter().for_each(|said| account.hear(said)));
+        let client = self.client;
+        lines.finish(&mut |line| client.read(line).into_iter().for_each(|said| account.hear(said)));
         // One row, so that every line of the log is a JSON document of its own.
         let words = without_secrets(&gone.last_words, &self.round.env);
         log.note(
@@ -499,12 +549,11 @@ impl Attempt<'_> {
             refusal,
         })
     }
-}
 
-impl Attempt<'_> {
     /// The variables of the round, and a `PATH` on which the model cannot put a `ralph` of its own.
-    fn env(&self) -> Vec<(String, String)> {
+    fn env(&self, more: &[(&str, &str)]) -> Vec<(String, String)> {
         let mut env = self.round.env.clone();
+        env.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         if self.round.sandbox.is_some() {
             env.push((SANDBOXED.to_owned(), "1".to_owned()));
         }
@@ -528,6 +577,7 @@ fn prevented(account: &Account, hidden: &[String]) -> Vec<String> {
 
 /// Reads the client's output for the log, the account and the display.
 struct Ear<'a> {
+    client: &'a dyn Client,
     lines: Lines,
     account: Account,
     log: Log,
@@ -539,10 +589,10 @@ struct Ear<'a> {
 impl Listener for Ear<'_> {
     fn hear(&mut self, piece: &[u8]) {
         self.log.feed(piece);
-        let (account, shown) = (&mut self.account, self.shown);
+        let (client, account, shown) = (self.client, &mut self.account, self.shown);
         let (listed, refusal) = (self.listed, &mut self.refusal);
         self.lines.feed(piece, &mut |line| {
-            let Some(said) = stream::read(line) else { return };
+            let Some(said) = client.read(line) else { return };
             if let StreamEvent::Denied { tool, why, .. } = &said {
                 shown.denied(tool, why);
             }

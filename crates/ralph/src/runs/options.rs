@@ -1,7 +1,7 @@
 //! Shared by `ralph plan`, `ralph build` and `ralph ralplan run`: the number of rounds, the
 //! client's options, the folder of the logs, and which results end a run.
 
-use super::client::{self, ClientRound, RoundOutcome, RoundResult, claude_code};
+use super::client::{self, CLIENT, ClientRound, RoundOutcome, RoundResult};
 use crate::command::complete;
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
@@ -10,9 +10,8 @@ use anyhow::Result;
 use clap_complete::engine::ArgValueCandidates;
 use ralph_core::modes::build;
 use ralph_core::project::bounds::Bounds;
-use ralph_core::protocol::client_version::ClientFeature;
 use ralph_core::protocol::loaded::ListedPlugins;
-use ralph_core::protocol::permission::{self, Need, Obstacle};
+use ralph_core::protocol::permission::{Need, Obstacle};
 use ralph_core::protocol::sandbox::{self, SandboxReach};
 use ralph_core::state::{LoopState, PauseCause};
 use ralph_core::stop::progress::in_a_row;
@@ -117,7 +116,7 @@ impl ClientOptions {
     pub(crate) fn round(&self, here: &Here, kind: &str, log: PathBuf) -> ClientRound {
         ClientRound {
             // Each start of a run has found it.
-            client: client::client().unwrap_or_default(),
+            client: CLIENT.program().unwrap_or_default(),
             plugins: self.plugins.get().cloned(),
             env: vec![("RALPH_ROUND".to_owned(), kind.to_owned())],
             allowed: handover(kind),
@@ -142,17 +141,21 @@ impl ClientOptions {
     /// Refuses a run whose rounds could not make these calls, with the command that would work:
     /// in print mode nobody can grant a permission. Returns the words about the mode and the bounds.
     pub(crate) fn ready(&self, here: &Here, kind: &str, needs: &[Need]) -> Result<String> {
-        let mut features = vec![ClientFeature::Headless];
-        features.extend(self.sandbox(here).map(|_| ClientFeature::Sandbox));
-        claude_code::check_version(&features)?;
-        claude_code::refuse_agents(&here.root)?;
+        let round = self.round(here, kind, PathBuf::new());
+        CLIENT.check_version(&round)?;
+        CLIENT.check_folder(&round)?;
         self.check_sandbox(here)?;
-        let (preflight, is_elsewhere) = self.preflight(here, kind, needs)?;
-        if preflight.is_denied() && !is_elsewhere {
+        let preflight = CLIENT.preflight(&round, needs)?;
+        if preflight.is_denied() {
             let message = format!("{}; {}", preflight.reason(), remedy(preflight.remedy));
             return Err(refused(Exit::No, message));
         }
-        self.list_plugins(here)?;
+        if self.plugins.get().is_none() {
+            let listed = CLIENT.plugins(&round)?;
+            listed.line().iter().for_each(|line| screen::tell(&visible(line)));
+            // Only the first list counts.
+            let _ = self.plugins.set(listed);
+        }
         let mut mode = format!("permission mode: {}", preflight.mode);
         if let Some(bounds) = self.bounds(here) {
             mode = format!("{mode}; {}", bounds.lines().join("; "));
@@ -164,23 +167,10 @@ impl ClientOptions {
         Ok(mode)
     }
 
-    /// Asks the client for its plugins, and tells if their JavaScript runs.
-    fn list_plugins(&self, here: &Here) -> Result<()> {
-        if self.plugins.get().is_none() {
-            let listed = claude_code::list_plugins(&client::client()?, &here.root, &self.args)?;
-            listed.line().iter().for_each(|line| screen::tell(&visible(line)));
-            // Only the first list counts.
-            let _ = self.plugins.set(listed);
-        }
-        Ok(())
-    }
-
-    /// Refuses a run whose sandbox cannot start, or that the user's own settings would weaken.
+    /// Refuses a run whose sandbox cannot start.
     fn check_sandbox(&self, here: &Here) -> Result<()> {
-        let Some(reach) = self.sandbox(here) else { return Ok(()) };
-        claude_code::with_own(&self.args, &sandbox::settings(reach))?;
-        claude_code::refuse_widening(&here.home, &here.root, reach)?;
-        let Err(why) = ralph_io::client::sandbox::check() else { return Ok(()) };
+        let checked = self.sandbox(here).map(|_| ralph_io::client::sandbox::check());
+        let Some(Err(why)) = checked else { return Ok(()) };
         screen::tell("without the sandbox:");
         for way in sandbox::other_ways(|options| typed_with(&typed(), options)) {
             screen::tell(&visible(&format!("  {way}")));
@@ -208,7 +198,8 @@ impl ClientOptions {
     pub(crate) fn why_idle(&self, here: &Here, kind: &str, denials: &[Denial]) -> Option<String> {
         let first = denials.first()?;
         let needs: Vec<Need> = denials.iter().map(need).collect();
-        let found = self.preflight(here, kind, &needs).ok().and_then(|(found, _)| found.remedy);
+        let round = self.round(here, kind, PathBuf::new());
+        let found = CLIENT.preflight(&round, &needs).ok().and_then(|found| found.remedy);
         // A rule may name a call that the client has denied all the same.
         let mode = found.filter(|mode| *mode != "default").unwrap_or("bypassPermissions");
         let denied = format!("{} {}", first.tool, bounded(first.about.trim(), 100));
@@ -222,41 +213,33 @@ impl ClientOptions {
             remedy(Some(mode))
         ))
     }
-
-    fn preflight(&self, here: &Here, kind: &str, needs: &[Need]) -> Result<(Preflight, bool)> {
-        let args: Vec<String> =
-            self.args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
-        let own = permission::from_arguments(&args);
-        let mode = own.mode.or_else(|| self.permission_mode(here));
-        let of_sandbox = self.sandbox(here).map(|_| sandbox::RULE.to_owned());
-        let allowed = [own.allow, handover(kind), of_sandbox.into_iter().collect()].concat();
-        let found = claude_code::preflight(needs, mode.as_deref(), &allowed, &here.root)?;
-        Ok((found, own.is_elsewhere))
-    }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Preflight {
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Preflight {
     /// The name of the permission mode that the client will use.
-    pub(crate) mode: String,
+    pub mode: String,
     /// The calls that would not simply run.
-    pub(crate) obstacles: Vec<(Need, Obstacle)>,
+    pub obstacles: Vec<(Need, Obstacle)>,
     /// The narrowest mode in which all of them would run.
-    pub(crate) remedy: Option<&'static str>,
+    pub remedy: Option<&'static str>,
     /// How many of the project's rules the client will ignore because the folder is not trusted.
-    pub(crate) n_ignored: usize,
+    pub n_ignored: usize,
     /// Settings that could not be read.
-    pub(crate) problems: Vec<String>,
+    pub problems: Vec<String>,
+    /// True if the user's arguments name something else that decides.
+    pub is_elsewhere: bool,
 }
 
 impl Preflight {
     /// True if a call would be denied: in print mode nobody can grant a permission.
-    pub(crate) fn is_denied(&self) -> bool {
-        self.obstacles.iter().any(|(_, obstacle)| *obstacle != Obstacle::Unknown)
+    pub fn is_denied(&self) -> bool {
+        !self.is_elsewhere
+            && self.obstacles.iter().any(|(_, obstacle)| *obstacle != Obstacle::Unknown)
     }
 
     /// Why the calls would be denied: the mode, or a rule that stands in every mode.
-    pub(crate) fn reason(&self) -> String {
+    pub fn reason(&self) -> String {
         if self.remedy.is_none()
             && let Some((need, obstacle)) = self.obstacles.iter().find(|(_, it)| it.is_rule())
         {
@@ -267,7 +250,7 @@ impl Preflight {
     }
 
     /// What the user may want to know before the first round.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    pub fn lines(&self) -> Vec<String> {
         let unknown = self.obstacles.iter().filter(|(_, it)| *it == Obstacle::Unknown);
         let mut lines: Vec<String> =
             unknown.map(|(need, obstacle)| obstacle_line(need, obstacle)).collect();

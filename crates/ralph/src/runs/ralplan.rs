@@ -44,12 +44,10 @@ pub(crate) fn of_agent(
     about: &About<'_>,
 ) -> ClientRound {
     let agent = Role::from_agent_type(&call.subagent_type).map_or("", Role::agent);
-    let mut extra_args = vec!["--agent".into(), call.subagent_type.clone().into()];
-    extra_args.extend(client.args.iter().cloned());
     ClientRound {
         prompt: call.prompt.clone(),
         session_id: Some(about.session.to_owned()),
-        extra_args,
+        agent: Some(call.subagent_type.clone()),
         folder: Some(about.root.to_owned()),
         label: format!("round {}, {agent}", about.number),
         // The agent's name tells the hooks that the session acts as this agent.

@@ -95,8 +95,6 @@ impl Refiner<'_> {
     /// The round, ready for the client.
     pub(crate) fn order(&self, session: &Refinement, iteration: u32) -> Result<ClientRound> {
         let most = session.settings.max_iterations;
-        let mut extra_args = vec!["--model".into(), self.model.into()];
-        extra_args.extend(self.client.args.iter().cloned());
         let log = self.logs.join(format!("round-{iteration}.jsonl"));
         let round = self.client.round(self.here, "refine", log);
         Ok(ClientRound {
@@ -109,7 +107,7 @@ impl Refiner<'_> {
                 most,
             )?,
             session_id: Some(random::uuid()),
-            extra_args,
+            model: Some(self.model.to_owned()),
             label: format!("round {iteration}/{most}"),
             allowed: round.allowed.into_iter().chain(edits_of_copy(&self.artefact)).collect(),
             ..round

@@ -7,7 +7,7 @@
 
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
-use crate::runs::client::{self, ClientRound, RoundOutcome, RoundResult, sandbox};
+use crate::runs::client::{self, CLIENT, ClientRound, RoundOutcome, RoundResult, sandbox};
 use crate::runs::engine::{self, ClientRunner, MemberExit, Owner, Then, Words};
 use crate::runs::options;
 use crate::runs::screen::Screen;
@@ -18,8 +18,7 @@ use ralph_core::protocol::loaded::ListedPlugins;
 use ralph_core::protocol::sandbox::{SandboxReach, Unavailable};
 use ralph_core::state::{Bounds, LoopState, StartedReviewer, Tokens};
 use ralph_core::stop;
-use ralph_core::transcript::stream::{self, Account, Lines};
-use ralph_io::client::client_settings::ClientSettings;
+use ralph_core::transcript::stream::{Account, Lines};
 use ralph_io::git::repository;
 use ralph_io::process::wait_any::Interrupts;
 use ralph_io::process::{clock, headless, random};
@@ -27,7 +26,6 @@ use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle;
 use ralph_io::store::lock::{self, Lock};
 use ralph_io::store::loop_file::LoopFile;
-use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -38,23 +36,6 @@ const AT_ONCE: usize = 3;
 
 /// The word by which the hooks recognise a reviewer.
 pub(crate) const KIND: &str = "review";
-
-/// Variables of a surrounding session that would mislead the reviewer's client or its hooks.
-const OF_A_SESSION: [&str; 9] = [
-    "CLAUDECODE",
-    "CLAUDE_CODE_SESSION_ID",
-    "CLAUDE_CODE_ENTRYPOINT",
-    "CLAUDE_CODE_SESSION_ATTENDED",
-    "CLAUDE_PID",
-    "CLAUDE_PROJECT_DIR",
-    "CLAUDE_PLUGIN_ROOT",
-    "AI_AGENT",
-    "RALPH_SESSION_CALL",
-];
-
-/// Keeps the user's `CLAUDE.md`, its rules and the client's memory from the reviewer: what they say is not about the
-/// change, and a session may have written them. Hooks and the login stay (measured with 2.1.328).
-const WITHOUT_MEMORY: (&str, &str) = ("CLAUDE_CODE_DISABLE_CLAUDE_MDS", "1");
 
 /// One reviewer to start.
 pub(crate) struct ReviewerOrder {
@@ -102,7 +83,7 @@ pub(crate) fn ask(
 ) -> Result<BTreeMap<String, ReviewerAnswer>> {
     let began = read(run.file).and_then(|state| state.environment).unwrap_or_default();
     let client = match began.program.as_str() {
-        "" => client::client()?,
+        "" => CLIENT.program()?,
         program => program.into(),
     };
     let _alone = alone(run.file, run.until)?;
@@ -215,13 +196,7 @@ struct Reviewers<'a> {
 impl Reviewers<'_> {
     fn start(&mut self, reviewer: Reviewer) -> Result<()> {
         let Reviewer { order, number, started } = reviewer;
-        let protected = Protected {
-            here: self.runner.here,
-            root: self.root,
-            loop_folder: self.file.folder(),
-            bounds: self.bounds.as_ref(),
-        };
-        let (extra_args, sandbox) = of_reviewer(self.args, self.tools, &protected);
+        let has_commands = self.tools == ReviewerTools::Commands;
         let round = ClientRound {
             client: self.client.clone(),
             plugins: self.plugins.clone(),
@@ -231,12 +206,10 @@ impl Reviewers<'_> {
                 |path| format!("Read {} and do what it says.", path.display()),
             )?,
             session_id: Some(started.session_id.clone()),
-            env: [("RALPH_ROUND", KIND), WITHOUT_MEMORY]
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into(),
-            unset: OF_A_SESSION.iter().map(|name| (*name).to_owned()).collect(),
-            extra_args,
-            sandbox,
+            env: vec![("RALPH_ROUND".to_owned(), KIND.to_owned())],
+            extra_args: self.args.to_vec(),
+            is_reviewer: true,
+            sandbox: has_commands.then(|| self.reach()),
             permission_mode: Some("default".to_owned()),
             label: format!("review: {}", order.name),
             log: PathBuf::from(&started.log),
@@ -246,6 +219,22 @@ impl Reviewers<'_> {
         };
         self.begun.insert(order.name.clone(), started);
         self.runner.start(&order.name, "", round, &lock_of(self.file, number))
+    }
+
+    /// A reviewer's commands write nothing but its temporary folder, and reach no host.
+    fn reach(&self) -> SandboxReach {
+        let (here, root) = (self.runner.here, self.root);
+        let real = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
+        // In a worktree the client lets commands write the git folders, which lie elsewhere.
+        let git = repository::around(&real);
+        let git = git.iter().flat_map(|it| [it.own(), it.common()]);
+        let folders = [real.as_path(), self.file.folder(), here.home.root()].into_iter().chain(git);
+        let mut deny_write: Vec<String> =
+            folders.map(|folder| folder.to_string_lossy().into_owned()).collect();
+        deny_write.sort();
+        deny_write.dedup();
+        let bounds = self.bounds.clone().unwrap_or_else(|| sandbox::bounds(here, root));
+        SandboxReach { deny_write, deny_read: bounds.read_deny, ..SandboxReach::default() }
     }
 
     /// Answers for those that have not begun.
@@ -410,7 +399,7 @@ fn change(home: &Home, file: &LoopFile, change: impl Fn(&mut LoopState)) -> Resu
 /// What the log of a client says that it used; nothing if it cannot be read.
 fn used(log: &Path) -> (Tokens, f64) {
     let mut account = Account::default();
-    let mut hear = |line: &[u8]| stream::read(line).into_iter().for_each(|it| account.hear(it));
+    let mut hear = |line: &[u8]| CLIENT.read(line).into_iter().for_each(|it| account.hear(it));
     let mut lines = Lines::default();
     lines.feed(&headless::read_log(log).unwrap_or_default(), &mut hear);
     lines.finish(&mut hear);
@@ -418,92 +407,12 @@ fn used(log: &Path) -> (Tokens, f64) {
     (account.tokens(), cost)
 }
 
-// The arguments that leave a reviewer's client only what reads.
-
-/// Of the user's arguments for the client, those that reach a reviewer. Others could give it tools
-/// that write.
-const OF_MODEL: [&str; 3] = ["--model", "--fallback-model", "--effort"];
-
 /// What a reviewer's client can do on this machine, and why not more.
 pub(crate) fn tools() -> (ReviewerTools, Option<Unavailable>) {
     match ralph_io::client::sandbox::check() {
         Ok(()) => (ReviewerTools::Commands, None),
         Err(why) => (ReviewerTools::Files, Some(why)),
     }
-}
-
-/// Where a reviewer works, and what it must not change.
-struct Protected<'a> {
-    here: &'a Here,
-    root: &'a Path,
-    loop_folder: &'a Path,
-    /// The bounds of the loop, if it has any.
-    bounds: Option<&'a Bounds>,
-}
-
-/// The arguments, and the bounds of the client's commands if it has any.
-fn of_reviewer(
-    given: &[OsString],
-    tools: ReviewerTools,
-    protected: &Protected<'_>,
-) -> (Vec<OsString>, Option<SandboxReach>) {
-    let mut args = of_model(given);
-    let own = ["--setting-sources", "user", "--strict-mcp-config", "--tools"];
-    args.extend(own.map(OsString::from));
-    match tools {
-        ReviewerTools::Files => {
-            args.push("Read,Grep,Glob".into());
-            (args, None)
-        }
-        ReviewerTools::Commands => {
-            args.extend(["Read,Grep,Glob,Bash", "--settings"].map(OsString::from));
-            args.push(rules(protected.root).to_string().into());
-            (args, Some(reach(protected)))
-        }
-    }
-}
-
-/// A command that the user lets out of the sandbox could change the loop or the project.
-fn rules(root: &Path) -> Value {
-    let out = ClientSettings::for_project(root).excluded_commands();
-    let out = out.iter().map(|command| format!("Bash({command})"));
-    let ralph = ["Bash(ralph *)", "Bash(ralph)"].map(str::to_owned);
-    json!({"permissions": {"deny": ralph.into_iter().chain(out).collect::<Vec<_>>()}})
-}
-
-/// A reviewer writes nothing but its temporary folder, and reaches no host.
-fn reach(protected: &Protected<'_>) -> SandboxReach {
-    let Protected { here, root, loop_folder, bounds } = protected;
-    let real = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
-    // In a worktree the client lets commands write the git folders, which lie elsewhere.
-    let git = repository::around(&real);
-    let git = git.iter().flat_map(|it| [it.own(), it.common()]);
-    let folders = [real.as_path(), loop_folder, here.home.root()].into_iter().chain(git);
-    let mut deny_write: Vec<String> =
-        folders.map(|folder| folder.to_string_lossy().into_owned()).collect();
-    deny_write.sort();
-    deny_write.dedup();
-    let own = bounds.is_none().then(|| sandbox::bounds(here, root));
-    let deny_read = bounds.or(own.as_ref()).map(|bounds| bounds.read_deny.clone());
-    SandboxReach { deny_write, deny_read: deny_read.unwrap_or_default(), ..SandboxReach::default() }
-}
-
-fn of_model(given: &[OsString]) -> Vec<OsString> {
-    let mut kept = Vec::new();
-    let mut given = given.iter();
-    while let Some(arg) = given.next() {
-        let text = arg.to_string_lossy();
-        if OF_MODEL.contains(&&*text) {
-            kept.push(arg.clone());
-            kept.extend(given.next().cloned());
-        } else if OF_MODEL
-            .iter()
-            .any(|name| text.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')))
-        {
-            kept.push(arg.clone());
-        }
-    }
-    kept
 }
 
 #[cfg(test)]
@@ -523,18 +432,5 @@ mod cost_tests {
         let (tokens, cost) = used(&log);
         assert_eq!((tokens.total(), cost), (100, 0.5));
         assert_eq!(used(&folder.path().join("gone")).0.total(), 0);
-    }
-}
-
-#[cfg(test)]
-mod arguments_tests {
-    use super::*;
-
-    #[test]
-    fn of_the_users_arguments_only_the_choice_of_a_model_reaches_a_reviewer() {
-        let given = "--dangerously-skip-permissions --model opus --tools default --effort=high \
-                     --mcp-config x.json --settings {} --add-dir / --allowedTools Write";
-        let given: Vec<OsString> = given.split_whitespace().map(OsString::from).collect();
-        assert_eq!(of_model(&given), ["--model", "opus", "--effort=high"].map(OsString::from));
     }
 }

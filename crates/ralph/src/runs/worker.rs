@@ -4,7 +4,7 @@
 //! standard input closes, it ends the client and every process that the client started: a killed
 //! run leaves no client behind.
 
-use super::client::{self, ClientRound, Policy, RoundOutcome, RoundResult};
+use super::client::{self, CLIENT, ClientRound, Policy, RoundOutcome, RoundResult};
 use crate::command::exit::{self, Exit, refused};
 use crate::command::screen::visible;
 use anyhow::{Context, Result};
@@ -35,7 +35,7 @@ pub(crate) fn run() -> Result<Exit> {
         let waits_for_limits = order.round.waits_for_limits;
         let policy = Policy { waits_for_limits, ..Policy::default() };
         // A reader that is gone is noticed at the end of the round.
-        client::run(&order.round, &interrupts, &policy, &|message| {
+        client::run(CLIENT, &order.round, &interrupts, &policy, &|message| {
             tell(message);
         })
     });

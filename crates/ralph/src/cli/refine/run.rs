@@ -127,7 +127,7 @@ pub(super) fn all(here: &Here, args: &Loop) -> Result<Exit> {
     if !args.background || args.run.client.dry_run {
         return start.run(Rounds::All);
     }
-    client::client()?;
+    client::CLIENT.program()?;
     start.is_free()?;
     args.run.client.check(here, "refine", &needs(&start.artefact))?;
     if background::start(&start.place, &start.name)? {
@@ -182,7 +182,7 @@ impl<'a> RefineSetup<'a> {
         if self.args.client.dry_run {
             return self.show();
         }
-        client::client()?;
+        client::CLIENT.program()?;
         self.place.prepare(&self.here.home)?;
         let held = self.place.hold(&self.artefact.mode(), self.artefact.plan_file())?;
         let Some(_held) = held else {

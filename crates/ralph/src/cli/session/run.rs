@@ -67,7 +67,7 @@ pub(super) fn run(place: &OrchestrationContext, args: &Args) -> Result<Exit> {
     if args.client.dry_run {
         return show(place, args, task.as_deref(), &logs);
     }
-    runner::client()?;
+    runner::CLIENT.program()?;
     args.client.check(here, AgentRole::Executor.name(), &needs())?;
     let prefix = agents(&here.root)?;
     let lacking = begin::cannot_start(&args.criteria, &here.root);

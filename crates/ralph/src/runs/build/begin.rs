@@ -118,7 +118,7 @@ impl<'a> ReadyRun<'a> {
         how: &'a RunOptions,
         state: Option<&LoopState>,
     ) -> Result<ReadyRun<'a>> {
-        client::client()?;
+        client::CLIENT.program()?;
         if let Some(state) = state {
             how.client.keep(here, state);
         }

@@ -2,14 +2,15 @@
 
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::visible;
-use crate::runs::client::{ClientRound, sandbox};
+use crate::runs::client::{Client, ClientCommand, ClientRound, sandbox};
 use crate::runs::options::Preflight;
 use anyhow::{Context, Result, anyhow};
 use ralph_core::protocol::client_version::{ClientFeature, ClientVersion};
 use ralph_core::protocol::loaded::{ListedPlugins, MODS_OFF};
 use ralph_core::protocol::permission::{self, Mode, Need};
 use ralph_core::protocol::sandbox::widening::WithinBounds;
-use ralph_core::protocol::sandbox::{SandboxReach, merged, settings};
+use ralph_core::protocol::sandbox::{RULE, SandboxReach, merged, settings};
+use ralph_core::transcript::readable::readable;
 use ralph_core::transcript::stream::{self, StreamEvent};
 use ralph_io::client as claude;
 use ralph_io::client::client_settings::{ClientSettings, Permissions};
@@ -23,110 +24,215 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// The client of this run.
-///
-/// # Errors
-/// When it was not found.
-pub(crate) fn client() -> Result<PathBuf> {
-    claude::program().map(Path::to_owned).ok_or_else(|| {
-        let message = format!(
-            "could not find the client `{}`; install Claude Code, or name it in RALPH_CLAUDE",
-            claude::program_name()
-        );
-        refused(Exit::MissingProgram, message)
-    })
-}
-
-/// The arguments of a new session, or of a session to resume with a new prompt.
-///
-/// # Errors
-/// If the user's own `--settings` cannot be read, or weaken the sandbox.
-pub(super) fn arguments(
-    round: &ClientRound,
-    again: Option<(String, &str)>,
-) -> Result<Vec<OsString>> {
-    let prompt = again.as_ref().map_or(round.prompt.as_str(), |(_, words)| words);
-    // The client would read a leading dash as an option, even in this position.
-    let space = if prompt.starts_with('-') { " " } else { "" };
-    let mut args: Vec<OsString> = vec!["-p".into(), format!("{space}{prompt}").into()];
-    args.extend(["--output-format", "stream-json", "--verbose"].map(OsString::from));
-    let mut option = |name: &str, value: Option<&String>| {
-        args.extend(value.into_iter().flat_map(|value| [name.into(), value.into()]));
-    };
-    match &again {
-        Some((session_id, _)) => option("--resume", Some(session_id)),
-        None => option("--session-id", round.session_id.as_ref()),
-    }
-    option("--permission-mode", round.permission_mode.as_ref());
-    let allowed = Some(round.allowed.join(",")).filter(|rules| !rules.is_empty());
-    option("--allowedTools", allowed.as_ref());
-    args.extend(MODS_OFF.map(OsString::from));
-    match &round.sandbox {
-        None => args.extend(round.extra_args.iter().cloned()),
-        Some(reach) => {
-            let ours = settings(&sandbox::in_folder(reach, &round.place()));
-            let (rest, all) = with_own(&round.extra_args, &ours)?;
-            args.extend(["--settings".into(), all.to_string().into()]);
-            args.extend(rest);
-        }
-    }
-    Ok(args)
-}
-
-// Finds, before a loop starts, which of its work would need a user.
-
 /// A cold start on a busy machine takes seconds.
 const TO_LIST: Duration = Duration::from_secs(60);
 
-/// Compares the needs of the rounds with the given mode, or the client's own, and with the rules of
-/// the client's settings and those `allowed` besides.
-///
-/// # Errors
-/// When the client has no such mode.
-pub(crate) fn preflight(
-    needs: &[Need],
-    mode: Option<&str>,
-    allowed: &[String],
-    project_root: &Path,
-) -> Result<Preflight> {
-    let mut found = ClientSettings::for_project(project_root).permissions();
-    found.rules.allow.extend_from_slice(allowed);
-    compare(needs, mode, found)
+#[derive(Debug)]
+pub(crate) struct ClaudeCode;
+
+impl Client for ClaudeCode {
+    fn program(&self) -> Result<PathBuf> {
+        claude::program().map(Path::to_owned).ok_or_else(|| {
+            let message = format!(
+                "could not find the client `{}`; install Claude Code, or name it in RALPH_CLAUDE",
+                claude::program_name()
+            );
+            refused(Exit::MissingProgram, message)
+        })
+    }
+
+    fn check_version(&self, round: &ClientRound) -> Result<()> {
+        let mut features = vec![ClientFeature::Headless];
+        features.extend(round.sandbox.as_ref().map(|_| ClientFeature::Sandbox));
+        too_old(&features).map_or(Ok(()), |why| {
+            Err(refused(Exit::MissingProgram, format!("{why}; nothing was started")))
+        })
+    }
+
+    fn check_folder(&self, round: &ClientRound) -> Result<()> {
+        let folder = round.place();
+        // The project's own agent would take the place of one of Ralph's.
+        if let Some(why) = plugins::foreign_agent(&folder) {
+            return Err(refused(Exit::No, visible(&format!("{why}; no client was started"))));
+        }
+        let Some(reach) = &round.sandbox else { return Ok(()) };
+        with_own(&own_arguments(round), &settings(reach))?;
+        let home = Home::from_env()?;
+        let found = widening(&folder, reach).into_iter().find(|file| !file.is_trusted(&home));
+        let Some(WideningFile { path, member, .. }) = found else { return Ok(()) };
+        let message = format!(
+            "`{}` lets the client run or allow things outside of the sandbox: {member}; read it, then type \
+             `ralph trust`, or remove it; no client was started",
+            path.display()
+        );
+        Err(refused(Exit::No, visible(&message)))
+    }
+
+    fn preflight(&self, round: &ClientRound, needs: &[Need]) -> Result<Preflight> {
+        let args = round.extra_args.iter().map(|arg| arg.to_string_lossy().into_owned());
+        let own = permission::from_arguments(&args.collect::<Vec<_>>());
+        let mut found = ClientSettings::for_project(&round.place()).permissions();
+        found.rules.allow.extend([own.allow, round.allowed.clone()].concat());
+        found.rules.allow.extend(round.sandbox.as_ref().map(|_| RULE.to_owned()));
+        let mode = own.mode.as_ref().or(round.permission_mode.as_ref());
+        let preflight = compare(needs, mode.map(String::as_str), found)?;
+        Ok(Preflight { is_elsewhere: own.is_elsewhere, ..preflight })
+    }
+
+    /// As the client prints them itself: for a command that asks no model, and without any hook. None
+    /// if it prints nothing: then a round must load none.
+    fn plugins(&self, round: &ClientRound) -> Result<ListedPlugins> {
+        let (rest, settings) = with_own(&round.extra_args, &json!({"disableAllHooks": true}))?;
+        let (program, folder, settings) =
+            (round.program(self)?, round.place(), settings.to_string());
+        let mut args = vec!["/cost", "-p", "--output-format", "stream-json", "--verbose"];
+        args.extend(["--no-session-persistence", "--settings", &settings].iter().chain(&MODS_OFF));
+        args.extend(rest.iter().filter_map(|arg| arg.to_str()));
+        let asked = process::run_once(&Program {
+            command: program.to_str().context("the client's path is not valid UTF-8")?,
+            args,
+            folder: &folder,
+            stdin: "",
+            env: Vec::new(),
+            deadline: TO_LIST,
+        })?;
+        let began = asked.stdout.lines().find_map(|line| match self.read(line.as_bytes()) {
+            Some(StreamEvent::Began { plugins, .. }) => Some(plugins),
+            _ => None,
+        });
+        let managed = ClientSettings::for_project(&folder).leaves_mods_on();
+        let managed = managed.map(|path| path.display().to_string());
+        Ok(ListedPlugins::from_loaded(began.unwrap_or_default(), managed))
+    }
+
+    fn command(&self, round: &ClientRound) -> Result<ClientCommand> {
+        // The client would read a leading dash as an option, even in this position.
+        let space = if round.prompt.starts_with('-') { " " } else { "" };
+        let mut args: Vec<OsString> = vec!["-p".into(), format!("{space}{}", round.prompt).into()];
+        args.extend(["--output-format", "stream-json", "--verbose"].map(OsString::from));
+        let new = round.session_id.as_ref().filter(|_| round.resume.is_none());
+        let allowed = Some(round.allowed.join(",")).filter(|rules| !rules.is_empty());
+        args.extend(option("--resume", round.resume.as_ref()));
+        args.extend(option("--session-id", new));
+        args.extend(option("--permission-mode", round.permission_mode.as_ref()));
+        args.extend(option("--allowedTools", allowed.as_ref()));
+        args.extend(MODS_OFF.map(OsString::from));
+        let own = own_arguments(round);
+        match &round.sandbox {
+            None => args.extend(own),
+            Some(reach) => {
+                let ours = settings(&sandbox::in_folder(reach, &round.place()));
+                let (rest, all) = with_own(&own, &ours)?;
+                args.extend(["--settings".into(), all.to_string().into()]);
+                args.extend(rest);
+            }
+        }
+        Ok(match round.is_reviewer {
+            true => ClientCommand { args, env: &WITHOUT_MEMORY, unset: &OF_A_SESSION },
+            false => ClientCommand { args, env: &[], unset: &[] },
+        })
+    }
+
+    fn read(&self, line: &[u8]) -> Option<StreamEvent> {
+        stream::read(line)
+    }
+
+    fn readable(&self, line: &[u8]) -> Vec<String> {
+        readable(line)
+    }
 }
 
-/// The plugins of a client with these arguments, as it prints them itself: for a command that asks no
-/// model, and without any hook. None if it prints nothing: then a round must load none.
-///
-/// # Errors
-/// If the client cannot be started, or the user's own `--settings` cannot be read.
-pub(crate) fn list_plugins(
-    client: &Path,
-    folder: &Path,
-    args: &[OsString],
-) -> Result<ListedPlugins> {
-    let (rest, settings) = with_own(args, &json!({"disableAllHooks": true}))?;
-    let settings = settings.to_string();
-    let mut args = vec!["/cost", "-p", "--output-format", "stream-json", "--verbose"];
-    args.extend(["--no-session-persistence", "--settings", &settings].iter().chain(&MODS_OFF));
-    args.extend(rest.iter().filter_map(|arg| arg.to_str()));
-    let asked = process::run_once(&Program {
-        command: client.to_str().context("the client's path is not valid UTF-8")?,
-        args,
-        folder,
-        stdin: "",
-        env: Vec::new(),
-        deadline: TO_LIST,
-    })?;
-    let began = asked.stdout.lines().find_map(|line| match stream::read(line.as_bytes()) {
-        Some(StreamEvent::Began { plugins, .. }) => Some(plugins),
-        _ => None,
-    });
-    let managed = ClientSettings::for_project(folder).leaves_mods_on();
-    Ok(ListedPlugins::from_loaded(
-        began.unwrap_or_default(),
-        managed.map(|path| path.display().to_string()),
-    ))
+// The arguments of a round behind those of every round.
+
+/// Variables of a surrounding session that would mislead a reviewer's client or its hooks.
+const OF_A_SESSION: [&str; 9] = [
+    "CLAUDECODE",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ATTENDED",
+    "CLAUDE_PID",
+    "CLAUDE_PROJECT_DIR",
+    "CLAUDE_PLUGIN_ROOT",
+    "AI_AGENT",
+    "RALPH_SESSION_CALL",
+];
+
+/// Keeps the user's `CLAUDE.md`, its rules and the client's memory from the reviewer: what they say is not about the
+/// change, and a session may have written them. Hooks and the login stay (measured with 2.1.328).
+const WITHOUT_MEMORY: [(&str, &str); 1] = [("CLAUDE_CODE_DISABLE_CLAUDE_MDS", "1")];
+
+/// Of the user's arguments for the client, those that reach a reviewer. Others could give it tools
+/// that write.
+const OF_MODEL: [&str; 3] = ["--model", "--fallback-model", "--effort"];
+
+fn option(name: &str, value: Option<&String>) -> Vec<OsString> {
+    value.map(|value| vec![name.into(), value.into()]).unwrap_or_default()
 }
+
+/// The arguments that differ between rounds, and then the user's own.
+fn own_arguments(round: &ClientRound) -> Vec<OsString> {
+    if round.is_reviewer {
+        return reviewer_arguments(round);
+    }
+    let local = round.settings_of.as_ref().map(|root| local_settings(root, &round.extra_args));
+    let (model, agent) =
+        (option("--model", round.model.as_ref()), option("--agent", round.agent.as_ref()));
+    [local.unwrap_or_default(), model, agent, round.extra_args.clone()].concat()
+}
+
+/// A worktree contains only committed files, and the user's own settings for the project are not
+/// among them. Passes those settings to the client, unless the user passes others.
+fn local_settings(root: &Path, given: &[OsString]) -> Vec<OsString> {
+    let file = root.join(".claude/settings.local.json");
+    let is_given = given.iter().any(|arg| arg.as_encoded_bytes().starts_with(b"--settings"));
+    match file.is_file() && !is_given {
+        true => vec!["--settings".into(), file.into()],
+        false => Vec::new(),
+    }
+}
+
+/// The arguments that leave a reviewer's client only what reads, commands in the sandbox included.
+fn reviewer_arguments(round: &ClientRound) -> Vec<OsString> {
+    let mut args = of_model(&round.extra_args);
+    let own = ["--setting-sources", "user", "--strict-mcp-config", "--tools"];
+    args.extend(own.map(OsString::from));
+    match round.sandbox {
+        None => args.push("Read,Grep,Glob".into()),
+        Some(_) => {
+            args.extend(["Read,Grep,Glob,Bash", "--settings"].map(OsString::from));
+            args.push(rules(&round.place()).to_string().into());
+        }
+    }
+    args
+}
+
+/// A command that the user lets out of the sandbox could change the loop or the project.
+fn rules(root: &Path) -> Value {
+    let out = ClientSettings::for_project(root).excluded_commands();
+    let out = out.iter().map(|command| format!("Bash({command})"));
+    let ralph = ["Bash(ralph *)", "Bash(ralph)"].map(str::to_owned);
+    json!({"permissions": {"deny": ralph.into_iter().chain(out).collect::<Vec<_>>()}})
+}
+
+fn of_model(given: &[OsString]) -> Vec<OsString> {
+    let mut kept = Vec::new();
+    let mut given = given.iter();
+    while let Some(arg) = given.next() {
+        let text = arg.to_string_lossy();
+        if OF_MODEL.contains(&&*text) {
+            kept.push(arg.clone());
+            kept.extend(given.next().cloned());
+        } else if OF_MODEL
+            .iter()
+            .any(|name| text.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')))
+        {
+            kept.push(arg.clone());
+        }
+    }
+    kept
+}
+
+// Finds, before a loop starts, which of its work would need a user.
 
 fn compare(needs: &[Need], mode: Option<&str>, found: Permissions) -> Result<Preflight> {
     let name = mode.map(str::to_owned).or(found.default_mode);
@@ -138,7 +244,7 @@ fn compare(needs: &[Need], mode: Option<&str>, found: Permissions) -> Result<Pre
     let obstacles = permission::preflight(needs, mode, &found.rules);
     let remedy = permission::mode_for(needs, &found.rules);
     let (n_ignored, problems) = (found.n_ignored, found.problems);
-    Ok(Preflight { mode: name, obstacles, remedy, n_ignored, problems })
+    Ok(Preflight { mode: name, obstacles, remedy, n_ignored, problems, is_elsewhere: false })
 }
 
 // The user's own settings for the client, together with Ralph's.
@@ -147,7 +253,7 @@ fn compare(needs: &[Need], mode: Option<&str>, found: Permissions) -> Result<Pre
 ///
 /// # Errors
 /// If the user's settings cannot be read, or switch off a part of the sandbox.
-pub(crate) fn with_own(args: &[OsString], ours: &Value) -> Result<(Vec<OsString>, Value)> {
+fn with_own(args: &[OsString], ours: &Value) -> Result<(Vec<OsString>, Value)> {
     let (rest, own) = without_settings(args);
     let mut all = ours.clone();
     for own in own {
@@ -196,30 +302,6 @@ pub(crate) fn widening(folder: &Path, reach: &SandboxReach) -> Vec<WideningFile>
     let executables = executables.as_deref().and_then(Path::parent).unwrap_or(Path::new("/"));
     let executables = executables.to_string_lossy();
     plugins::widening(folder, &WithinBounds { reach, executables: &executables })
-}
-
-/// Refuses a client that would read such a file in this folder, unless the user trusts it.
-///
-/// # Errors
-/// If there is one.
-pub(crate) fn refuse_widening(home: &Home, folder: &Path, reach: &SandboxReach) -> Result<()> {
-    let found = widening(folder, reach).into_iter().find(|file| !file.is_trusted(home));
-    let Some(WideningFile { path, member, .. }) = found else { return Ok(()) };
-    let message = format!(
-        "`{}` lets the client run or allow things outside of the sandbox: {member}; read it, then type \
-         `ralph trust`, or remove it; no client was started",
-        path.display()
-    );
-    Err(refused(Exit::No, visible(&message)))
-}
-
-/// Refuses a client in whose folder the project's own agent would take the place of one of Ralph's.
-///
-/// # Errors
-/// If there is one.
-pub(crate) fn refuse_agents(folder: &Path) -> Result<()> {
-    let Some(why) = plugins::foreign_agent(folder) else { return Ok(()) };
-    Err(refused(Exit::No, visible(&format!("{why}; no client was started"))))
 }
 
 // Asks the installed client for its version, once in a process.
@@ -280,16 +362,6 @@ pub(crate) fn too_old(features: &[ClientFeature]) -> Option<String> {
     features.iter().find_map(|feature| feature.refusal(version))
 }
 
-/// Refuses a start for which the installed client is too old.
-///
-/// # Errors
-/// When the client is too old.
-pub(crate) fn check_version(features: &[ClientFeature]) -> Result<()> {
-    too_old(features).map_or(Ok(()), |why| {
-        Err(refused(Exit::MissingProgram, format!("{why}; nothing was started")))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -307,7 +379,8 @@ mod tests {
     }
 
     /// The words without the flag that each client gets.
-    fn words(mut args: Vec<OsString>) -> String {
+    fn words(round: &ClientRound) -> String {
+        let mut args = ClaudeCode.command(round).unwrap().args;
         let at = args.iter().position(|arg| arg == MODS_OFF[0]).unwrap();
         assert_eq!(args.drain(at..at + 2).collect::<Vec<_>>(), MODS_OFF.map(OsString::from));
         args.iter().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
@@ -316,7 +389,7 @@ mod tests {
     #[test]
     fn the_prompt_comes_first_and_the_persons_own_arguments_last() {
         assert_eq!(
-            words(arguments(&round(), None).unwrap()),
+            words(&round()),
             r"-p '/ralph-plan it'\''s $HOME' --output-format stream-json --verbose --session-id id --permission-mode acceptEdits --allowedTools 'Bash(ralph verify *),Edit' --model 'a b'"
         );
     }
@@ -336,7 +409,7 @@ mod tests {
             folder,
             ..ClientRound::default()
         };
-        let args = arguments(&round, None).unwrap();
+        let args = ClaudeCode.command(&round).unwrap().args;
         let args: Vec<_> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
         let at = args.iter().position(|arg| arg == "--settings").unwrap();
         assert_eq!(args.iter().filter(|arg| *arg == "--settings").count(), 1);
@@ -351,9 +424,13 @@ mod tests {
 
     #[test]
     fn a_session_that_is_taken_up_gets_no_new_id() {
-        let again = arguments(&round(), Some(("other".to_owned(), "Go on."))).unwrap();
+        let again = ClientRound {
+            prompt: "Go on.".to_owned(),
+            resume: Some("other".to_owned()),
+            ..round()
+        };
         assert_eq!(
-            words(again),
+            words(&again),
             "-p 'Go on.' --output-format stream-json --verbose --resume other --permission-mode acceptEdits --allowedTools 'Bash(ralph verify *),Edit' --model 'a b'"
         );
     }
@@ -361,10 +438,15 @@ mod tests {
     #[test]
     fn a_prompt_that_looks_like_an_option_is_none() {
         let round = ClientRound { prompt: "--help".to_owned(), ..ClientRound::default() };
-        assert_eq!(
-            words(arguments(&round, None).unwrap()),
-            "-p ' --help' --output-format stream-json --verbose"
-        );
+        assert_eq!(words(&round), "-p ' --help' --output-format stream-json --verbose");
+    }
+
+    #[test]
+    fn of_the_users_arguments_only_the_choice_of_a_model_reaches_a_reviewer() {
+        let given = "--dangerously-skip-permissions --model opus --tools default --effort=high \
+                     --mcp-config x.json --settings {} --add-dir / --allowedTools Write";
+        let given: Vec<OsString> = given.split_whitespace().map(OsString::from).collect();
+        assert_eq!(of_model(&given), ["--model", "opus", "--effort=high"].map(OsString::from));
     }
 }
 

@@ -60,8 +60,6 @@ pub(crate) fn round(
             )
         })?,
     };
-    let mut extra_args = vec!["--agent".into(), format!("{}{agent}", about.prefix).into()];
-    extra_args.extend(client.args.iter().cloned());
     let mut key = serde_json::to_value(&call.key).context("could not write down a call")?;
     if let Value::Object(members) = &mut key {
         members.insert("session_id".to_owned(), json!(about.id.as_str()));
@@ -74,7 +72,7 @@ pub(crate) fn round(
             ("RALPH_ROUND".to_owned(), agent.to_owned()),
             ("RALPH_SESSION_CALL".to_owned(), key.to_string()),
         ],
-        extra_args,
+        agent: Some(format!("{}{agent}", about.prefix)),
         label: label(call, about.number),
         ..client.round(here, agent, logs.join(format!("{name}.jsonl")))
     })

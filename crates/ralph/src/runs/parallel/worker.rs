@@ -18,7 +18,6 @@ use ralph_io::git::worktrees::make::{self, Base};
 use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::mailbox::Mailbox;
 use ralph_io::{client, process::clock, process::random, store::lifecycle};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The longest text about a worker in the journal.
@@ -71,12 +70,10 @@ pub(crate) struct NewWorker<'a> {
 impl NewWorker<'_> {
     /// Its round, ready for the client.
     fn round(&self, here: &Here, session: &str, bounds: Option<&Bounds>) -> ClientRound {
-        let mut extra_args = local_settings(&here.root, &self.client.args);
-        extra_args.extend(self.client.args.iter().cloned());
         let log = self.logs.join(format!("worker-{}.jsonl", self.number));
         ClientRound {
             session_id: Some(session.to_owned()),
-            extra_args,
+            settings_of: Some(here.root.clone()),
             sandbox: bounds.map(|bounds| sandbox::reach(here, bounds)),
             folder: Some(self.root.to_owned()),
             label: self.task.to_owned(),
@@ -175,17 +172,6 @@ impl WorkerClient {
         }
         runner.stop_on_failure(&came);
         Ok(())
-    }
-}
-
-/// A worktree contains only committed files, and the user's own settings for the project are not
-/// among them. Passes those settings to the client, unless the user passes others.
-fn local_settings(root: &Path, given: &[OsString]) -> Vec<OsString> {
-    let file = root.join(".claude/settings.local.json");
-    let is_given = given.iter().any(|arg| arg.as_encoded_bytes().starts_with(b"--settings"));
-    match file.is_file() && !is_given {
-        true => vec!["--settings".into(), file.into()],
-        false => Vec::new(),
     }
 }
 

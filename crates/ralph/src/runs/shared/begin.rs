@@ -60,7 +60,7 @@ pub(crate) fn run(here: &Here, place: SharedPlace, how: &SharedOptions<'_>) -> R
     if let Some((_, state)) = &known {
         how.client.keep(here, state);
     }
-    client::client()?;
+    client::CLIENT.program()?;
     let mode = how.client.ready(here, "build", &build::needs())?;
     let _alone = place.lock_machine().map_err(|_| {
         let message = format!("another `ralph run --shared` of this clone takes part in loop {id}");
