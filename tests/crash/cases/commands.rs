@@ -882,7 +882,8 @@ fn is_old_or_has_ours(world: &World, answered: bool) {
     let text = settings(world);
     let has_ours = text.contains("ralph-stop-hook");
     assert!(has_ours || text == SETTINGS && !answered, "{text}");
-    assert!(text.contains("     \"model\":   \"opus\"") && text.ends_with("}\n"), "{text}");
+    let read: Value = serde_json::from_str(&text).unwrap();
+    assert!(read["model"] == "opus" && text.ends_with("}\n"), "{text}");
 }
 
 fn without_space(text: &str) -> String {
