@@ -124,6 +124,11 @@ fn files_are_old_or_new(world: &World, lawful: &Lawful, cut: Cut) {
             assert!(is_known, "`{shown}` is neither old nor new: {standing}");
             continue;
         }
+        // Git ignores that it could not write into a pipe, which no disk causes and only this cut does: its list of the
+        // files at the start is then short.
+        if cut == Cut::Family && path.ends_with("begun") {
+            continue;
+        }
         let known = lawful.versions.get(&steady::text(&shown));
         let is_known = known.is_some_and(|known| known.contains(&steady::content(bytes)));
         // What an error says may be kept in other words.
