@@ -56,7 +56,7 @@ fn lead_agent(call: &HookCall, file: &LoopFile, state: &LoopState, reply: Reply)
     deliver(call, &mailbox, Recipient::Worker(recipient), state.position(), reply)
 }
 
-/// Like [`lead`], for a state that has been written and is no longer at hand.
+/// Like [`prepend_signals`], for a state that has been written and is no longer at hand.
 pub fn lead_from(call: &HookCall, mailbox: &Mailbox, position: String, reply: Reply) -> Reply {
     let recipient = match call.input.from_subagent() {
         true => Recipient::Worker(&call.input.agent_id),
