@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Counts the product: `scripts/counts.py [--ratchet | --write] [FOLDER]`.
 
-Prints lines, lines without comments and blanks, and files, by folder. Product is every `.rs` below `crates/*/src`, and
-what it includes from there; left out are test files, files that another one includes below `#[cfg(test)]`, and the
+Prints lines, lines without comments and blanks, and files, by folder. Product is every `.rs` below `crates/*/src`, what
+it includes from there, and build scripts; left out are test files, files that another one includes below `#[cfg(test)]`, and the
 modules of tests within a file, from brace to brace.
 
 `--ratchet` compares the sums with `scripts/counts.txt`: a sum above it fails, and so does one that has fallen by more
@@ -34,7 +34,7 @@ def product():
     """Every file of the product with its text."""
     texts, tests = {}, set()
     for crate in sorted((ROOT / "crates").iterdir()):
-        for path in sorted((crate / "src").rglob("*")):
+        for path in sorted((crate / "src").rglob("*")) + list(crate.glob("build.rs")):
             if path.suffix in (".rs", ".css", ".sb"):
                 texts[path] = path.read_text()
     for path, text in texts.items():
@@ -49,7 +49,8 @@ def counted():
     """Lines, lines of code and files, by crate and folder."""
     sums = collections.defaultdict(lambda: [0, 0, 0])
     for path, text in product():
-        crate, _, *inside = path.relative_to(ROOT / "crates").parts
+        crate, *inside = path.relative_to(ROOT / "crates").parts
+        inside = [part for part in inside if part != "src"]
         lines = text.splitlines()
         code = [line for line in lines if line.strip() and not line.lstrip().startswith("//")]
         part = inside[0].removesuffix(".rs")
