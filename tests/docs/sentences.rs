@@ -107,5 +107,7 @@ fn a_hook_starts_the_one_thread_that_the_map_names() {
         }
     }
     assert_eq!(n, 1);
-    assert!(document("ARCHITECTURE.md").contains("One thread waits for the\n  deadline"));
+    assert!(
+        document("docs/developers/choices.md").contains("One thread waits for the\n  deadline")
+    );
 }

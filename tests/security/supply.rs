@@ -105,12 +105,14 @@ fn every_call_of_cargo_is_locked() {
 
 #[test]
 fn every_direct_dependency_has_its_reason() {
-    let text = read("ARCHITECTURE.md");
-    let (_, list) = text.split_once("## Dependencies, and why each").unwrap();
-    let list = list.split("\n## ").next().unwrap();
-    let first_cells = list.lines().filter_map(|line| line.strip_prefix('|')?.split('|').next());
-    let told: BTreeSet<&str> =
-        first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    let text = read("Cargo.toml");
+    let (_, list) = text.split_once("[workspace.dependencies]\n").unwrap();
+    let list = list.split("\n[").next().unwrap();
+    let told: BTreeSet<&str> = list
+        .lines()
+        .zip(list.lines().skip(1))
+        .filter_map(|(above, line)| above.starts_with("# ").then_some(line.split_once(" = ")?.0))
+        .collect();
     let packages = packages();
     let ours: BTreeSet<&str> = packages.iter().map(name).collect();
     let used: BTreeSet<&str> = packages
@@ -121,9 +123,9 @@ fn every_direct_dependency_has_its_reason() {
         .collect();
     assert!(used.len() > 10, "{used:?}");
     let unexplained: Vec<_> = used.difference(&told).collect();
-    assert!(unexplained.is_empty(), "no reason in ARCHITECTURE.md: {unexplained:?}");
+    assert!(unexplained.is_empty(), "no reason above it in Cargo.toml: {unexplained:?}");
     let gone: Vec<_> = told.difference(&used).collect();
-    assert!(gone.is_empty(), "explained in ARCHITECTURE.md and not used: {gone:?}");
+    assert!(gone.is_empty(), "in Cargo.toml and not used: {gone:?}");
 }
 
 #[test]

@@ -224,17 +224,15 @@ fn the_guide_tells_each_way_in_which_ralph_differs() {
 }
 
 #[test]
-fn the_crates_of_the_design_card_are_used_or_the_architecture_says_why_not() {
+fn the_crates_of_the_design_card_are_used_or_the_choices_say_why_not() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
-    let (manifest, architecture) = (read("Cargo.toml"), read("ARCHITECTURE.md"));
-    let (used, unused) = architecture.split_once(" crates that one would expect").unwrap();
-    for name in ["serde", "serde_json", "sha2", "anyhow", "tempfile", "walkdir", "which"] {
+    let (manifest, choices) = (read("Cargo.toml"), read("docs/developers/choices.md"));
+    for name in ["serde", "serde_json", "sha2", "anyhow", "tempfile", "globset", "walkdir", "which"]
+    {
         let is_used = manifest.lines().any(|line| line.starts_with(&format!("{name} = ")));
-        let has = |text: &str, mark| {
-            text.lines().any(|line| line.starts_with(mark) && line.contains(&format!("`{name}`")))
-        };
-        assert_eq!((has(used, '|'), has(unused, '-')), (is_used, !is_used), "{name}");
+        let is_explained = choices.contains(&format!("**No `{name}`.**"));
+        assert_eq!(is_used, !is_explained, "{name}");
     }
     for folder in ["crates", "tests", "skills", "agents"] {
         assert!(root.join(folder).is_dir(), "{folder}");
