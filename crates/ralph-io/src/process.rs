@@ -28,7 +28,7 @@ use ralph_core::text::secrets;
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsStr;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -188,7 +188,7 @@ pub(crate) fn read_to_end(
     cap: usize,
     mut wait: impl FnMut(BorrowedFd<'_>, Instant) -> Result<Option<bool>>,
 ) -> Result<Option<(Vec<u8>, bool)>> {
-    let (mut piece, mut kept, mut capped) = (vec![0; 64 * 1024], Vec::new(), false);
+    let (mut piece, mut kept, mut capped) = (vec![0; PIECE], Vec::new(), false);
     loop {
         match wait(pipe.as_fd(), deadline)? {
             None => return Ok(None),
@@ -203,6 +203,29 @@ pub(crate) fn read_to_end(
                 kept.extend_from_slice(&piece[..fits]);
                 capped |= fits < read;
             }
+        }
+    }
+}
+
+/// How much is read at once.
+pub(crate) const PIECE: usize = 64 * 1024;
+
+/// A pipe whose reads never block.
+pub(crate) fn pipe() -> Result<(PipeReader, PipeWriter)> {
+    let (reader, writer) = std::io::pipe().context("could not make a pipe")?;
+    rustix::io::ioctl_fionbio(&reader, true).context("could not make a pipe")?;
+    Ok((reader, writer))
+}
+
+/// Reads some bytes; `None` if there are none now, or the pipe has ended, which takes it away.
+pub(crate) fn read_some(pipe: &mut Option<PipeReader>, bytes: &mut [u8]) -> Option<usize> {
+    loop {
+        match pipe.as_mut()?.read(bytes) {
+            Ok(0) => *pipe = None,
+            Ok(read) => return Some(read),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
+            Err(_) => *pipe = None,
         }
     }
 }

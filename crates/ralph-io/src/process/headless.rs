@@ -9,6 +9,7 @@ use crate::process::command::adopt_orphans;
 use crate::process::command::family::{self, Family, FamilyEnding, Member};
 use crate::process::wait_any::{InterruptRequest, Interrupts};
 use crate::process::waits::{CLIENT_GRACE, FAMILY_AGAIN, FAR};
+use crate::process::{PIECE, pipe, read_some};
 use crate::project::trusted_read;
 use anyhow::{Context, Result};
 use ralph_core::stop::rounds::Exit;
@@ -18,7 +19,7 @@ use rustix::fs::OFlags;
 use rustix::process::{Pid, WaitStatus};
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{PipeReader, Read, Write, pipe};
+use std::io::{PipeReader, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -27,9 +28,6 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-/// How much is read at once.
-const PIECE: usize = 64 * 1024;
 
 /// How much of the end of standard error is kept.
 const LAST_WORDS: usize = 4096;
@@ -114,12 +112,7 @@ pub fn run(
 }
 
 fn spawn(start: &ClientStart<'_>) -> Result<(Pid, PipeReader, PipeReader)> {
-    let ends = || {
-        let (reader, writer) = pipe().context("could not make a pipe")?;
-        rustix::io::ioctl_fionbio(&reader, true).context("could not make a pipe")?;
-        anyhow::Ok((reader, writer))
-    };
-    let ((out, to_out), (err, to_err)) = (ends()?, ends()?);
+    let ((out, to_out), (err, to_err)) = (pipe()?, pipe()?);
     // The command owns both write ends, and closes them at the end of this function.
     let mut command = Command::new(start.program);
     for name in start.unset {
@@ -168,7 +161,8 @@ impl ClientWatch<'_> {
         while let Some(next) = self.family.press(&mut ending) {
             self.interrupts.wait(&[], next);
         }
-        self.drain();
+        // Bounded: a process that we could not end may go on writing.
+        self.read(1024);
         let leftovers = if ended == Some(Exit::Interrupted) { Vec::new() } else { names };
         let last_words = String::from_utf8_lossy(&self.whole_words()).into_owned();
         let exit = ended.or_else(|| self.family.exit.map(by_itself)).unwrap_or(Exit::Leftovers);
@@ -213,16 +207,8 @@ impl ClientWatch<'_> {
 
     /// Handles everything that has happened by now.
     fn take_in(&mut self) {
-        let mut bytes = vec![0; PIECE];
         // Bounded: an interrupt must not wait for a client that prints without end.
-        for _ in 0..64 {
-            let Some(read) = read(&mut self.out, &mut bytes) else { break };
-            self.listener.hear(&bytes[..read]);
-        }
-        for _ in 0..64 {
-            let Some(read) = read(&mut self.err, &mut bytes) else { break };
-            self.remember(&bytes[..read]);
-        }
+        self.read(64);
         self.look_around();
     }
 
@@ -260,30 +246,16 @@ impl ClientWatch<'_> {
         rest.unwrap_or_default().to_vec()
     }
 
-    /// Reads what is still in the pipes after everything has ended. Bounded, because a process that
-    /// we could not end may go on writing.
-    fn drain(&mut self) {
+    /// Reads what is in the pipes, at most so many pieces of standard output.
+    fn read(&mut self, most: usize) {
         let mut bytes = vec![0; PIECE];
-        for _ in 0..1024 {
-            let Some(read) = read(&mut self.out, &mut bytes) else { break };
+        for _ in 0..most {
+            let Some(read) = read_some(&mut self.out, &mut bytes) else { break };
             self.listener.hear(&bytes[..read]);
         }
         for _ in 0..64 {
-            let Some(read) = read(&mut self.err, &mut bytes) else { break };
+            let Some(read) = read_some(&mut self.err, &mut bytes) else { break };
             self.remember(&bytes[..read]);
-        }
-    }
-}
-
-/// Reads some bytes; `None` if there are none now, or the pipe has ended.
-fn read(pipe: &mut Option<PipeReader>, bytes: &mut [u8]) -> Option<usize> {
-    loop {
-        match pipe.as_mut()?.read(bytes) {
-            Ok(0) => *pipe = None,
-            Ok(read) => return Some(read),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return None,
-            Err(_) => *pipe = None,
         }
     }
 }

@@ -9,17 +9,15 @@ use crate::process::command::family::{self, Family, FamilyEnding};
 use crate::process::wait_any::{InterruptRequest, Interrupts};
 use crate::process::waits::CLIENT_GRACE;
 use crate::process::watch::Watch;
+use crate::process::{PIECE, pipe, read_some};
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process};
-use std::io::{PipeReader, Read, Write, pipe};
+use std::io::{PipeReader, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Instant;
-
-/// How much is read at once.
-const PIECE: usize = 64 * 1024;
 
 /// An event of a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,7 +74,6 @@ impl Crew {
     pub fn start(&mut self, name: &str, program: &Path, args: &[&str], order: &[u8]) -> Result<()> {
         let started = || -> Result<Member> {
             let (out, to_out) = pipe()?;
-            rustix::io::ioctl_fionbio(&out, true)?;
             let mut child = Command::new(program)
                 .args(args)
                 .stdin(Stdio::piped())
@@ -190,14 +187,8 @@ impl Member {
 
     fn take_in(&mut self, heard: &mut Vec<(String, MemberEvent)>) {
         let mut bytes = vec![0; PIECE];
-        while let Some(out) = &mut self.out {
-            match out.read(&mut bytes) {
-                Ok(0) => self.out = None,
-                Ok(read) => self.feed(&bytes[..read], heard),
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
-                Err(_) => self.out = None,
-            }
+        while let Some(read) = read_some(&mut self.out, &mut bytes) {
+            self.feed(&bytes[..read], heard);
         }
     }
 

@@ -11,7 +11,7 @@ use crate::process::bounds::{Bounded, FIRST_PROCESS};
 use crate::process::command::{self, CommandRequest, CommandRun};
 use crate::process::wait_any::{InterruptRequest, Interrupts};
 use crate::process::waits::{COMMAND_GRACE, FAR};
-use crate::process::{elsewhere, programs};
+use crate::process::{PIECE, elsewhere, pipe, programs, read_some};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::evidence::tests_run::Summary;
@@ -20,7 +20,7 @@ use ralph_core::state::Bounds;
 use ralph_core::text::sanitize;
 use rustix::process::Pid;
 use std::ffi::OsStr;
-use std::io::{PipeReader, Read, pipe};
+use std::io::PipeReader;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
@@ -30,9 +30,6 @@ use std::time::{Duration, Instant};
 
 /// The names of the processes that hold a command within its bounds, or run it on other files.
 const OURS: [&str; 3] = ["bwrap", "ralph", FIRST_PROCESS];
-
-/// How much is read at once.
-const PIECE: usize = 64 * 1024;
 
 /// Runs the requested command. The observer gets every byte of the output as it is written.
 pub fn supervise(request: &CommandRequest, observer: &mut dyn FnMut(&[u8])) -> CommandRun {
@@ -188,14 +185,10 @@ impl CommandWatch<'_> {
 
     /// Reads one piece; returns whether there may be more.
     fn read(&mut self) -> bool {
-        let Some(pipe) = &mut self.pipe else { return false };
         let mut piece = [0; PIECE];
-        match pipe.read(&mut piece) {
-            Ok(0) => self.pipe = None,
-            Ok(read) => self.output.feed(&piece[..read]),
-            Err(error) => return error.kind() == std::io::ErrorKind::Interrupted,
-        }
-        self.pipe.is_some()
+        let Some(read) = read_some(&mut self.pipe, &mut piece) else { return false };
+        self.output.feed(&piece[..read]);
+        true
     }
 
     /// Reads what is still in the pipe after everything has ended. Bounded, because a process that
@@ -227,8 +220,7 @@ pub(super) fn start(request: &CommandRequest) -> Result<(Pid, PipeReader, Option
     std::fs::metadata(folder)
         .with_context(|| format!("could not enter the folder `{}`", folder.display()))?;
     let shell = programs::shell();
-    let (reader, writer) = pipe().context("could not make a pipe")?;
-    rustix::io::ioctl_fionbio(&reader, true).context("could not make a pipe")?;
+    let (reader, writer) = pipe()?;
     // The command owns both write ends, and closes them at the end of this function.
     let line = [OsStr::new("-c"), OsStr::new(&request.command)];
     let elsewhere = request.elsewhere.as_deref().map(|order| Path::new(to_text(order)));
