@@ -1,15 +1,12 @@
-//! Carries out a refinement: the plan or tasks, one round, and the prompts.
+//! Carries out a refinement: the plan or tasks, the rounds, and the prompts.
 //!
 //! The rules in `ralph-core` decide what follows a round; the client and the
 //! files are handled here.
 
 pub(crate) mod artefact;
-pub(crate) mod notice;
+mod rounds;
 
-pub(crate) use crate::runs::refine::{
-    Refiner, Rounded, asks_again, close_what_was_left, note_client, prompt as of_round, record,
-    template as of_rounds,
-};
+pub(crate) use rounds::{Refining, tell};
 
 use crate::command::exit::bad_state;
 use crate::command::screen::visible;
@@ -31,27 +28,27 @@ pub(crate) struct Template {
 impl Template {
     /// The project's own text if there is one, else the built-in one.
     pub(crate) fn load(root: &Path, prompt: Prompt) -> Result<Template> {
-        let Some(own) = brought(root, prompt.name()).map_err(bad_state)? else {
+        let Some((file, own)) = brought(root, prompt.name()).map_err(bad_state)? else {
             return Ok(Template { prompt, text: text(prompt).into(), file: None });
         };
-        let flaws = prompt.flaws(&own.text);
+        let flaws = prompt.flaws(&own);
         if !flaws.is_empty() {
             return Err(bad_state(anyhow!(
-                "`{}` cannot be the prompt `{}`: {}; correct it, or remove the file to use the text that \
-                 comes with Ralph",
-                own.file,
+                "`{file}` cannot be the prompt `{}`: {}; correct it, or remove the file to use the text \
+                 that comes with Ralph",
                 prompt.name(),
                 visible(&flaws.join("; "))
             )));
         }
-        let text = prompt.completed(own.text, text(prompt));
-        Ok(Template { prompt, text: text.into(), file: Some(own.file) })
+        let text = prompt.completed(own, text(prompt));
+        Ok(Template { prompt, text: text.into(), file: Some(file) })
     }
 
-    /// The text with its variables filled in.
-    pub(crate) fn fill(&self, given: &[(&str, &str)]) -> Result<String> {
-        render(&self.text, given).map_err(|flaws| {
-            let flaws: Vec<String> = flaws.iter().map(ToString::to_string).collect();
+    /// The text with its variables filled in, each with the value given for it.
+    pub(crate) fn fill(&self, values: &[(&str, &str)]) -> Result<String> {
+        let mut given = values.to_vec();
+        given.retain(|(name, _)| self.prompt.variables().contains(name));
+        render(&self.text, &given).map_err(|flaws| {
             anyhow!("could not fill in the prompt `{}`: {}", self.prompt.name(), flaws.join("; "))
         })
     }

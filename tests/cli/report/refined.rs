@@ -5,11 +5,11 @@ use super::project::ReportProject;
 use super::story::{ID, Story};
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::modes::refine::measure::{ArtefactChange, BeadChange, PlanChange};
-use ralph_core::modes::refine::state::{RefineDocument, Refinement};
-use ralph_core::modes::refine::{Mode, PlanAfter, RefineEvent, RefineSettings, step};
+use ralph_core::modes::refine::state::{RefineDocument, Refinement, What};
+use ralph_core::modes::refine::{ArtefactAfter, Mode, PlanAfter, RefineSettings};
 use ralph_core::state::{EndingKind, RefineState};
 use ralph_io::store::home::Home;
-use ralph_io::store::refine::{NewVersion, RefineStore as Refinements, What};
+use ralph_io::store::refine::RefineStore as Refinements;
 use std::fs;
 
 pub(crate) const NAME: &str = "limits";
@@ -25,7 +25,7 @@ pub(crate) struct Refined {
 impl Refined {
     /// All of it.
     pub(crate) fn told() -> Refined {
-        let mut told = Refined::begun(Mode::Plan, "docs/limits.md");
+        let mut told = Refined::begun("docs/limits.md");
         told.round("CHANGES: 9\nSUMMARY: named the rollback, split the migration", 48, 6);
         told.round("CHANGES: 4\nSUMMARY: a number for each bound", 15, 3);
         told.cut("no answer of the API");
@@ -42,7 +42,7 @@ impl Refined {
 
     /// Tasks, after the cut of its second round, with eight rounds left.
     pub(crate) fn of_tasks() -> Refined {
-        let mut told = Refined::begun(Mode::Beads, "");
+        let mut told = Refined::begun("");
         told.round("CHANGES: 5\nSUMMARY: two tasks for the clock", 5, 0);
         told.cut("its client was ended by signal 9");
         told
@@ -60,9 +60,9 @@ impl Refined {
         told
     }
 
-    fn begun(mode: Mode, plan_file: &str) -> Refined {
+    fn begun(plan_file: &str) -> Refined {
         let now = "2026-03-09T20:00:00Z".parse().unwrap();
-        let session = Refinement::new(mode, plan_file, RefineSettings::default(), now);
+        let session = Refinement::new(plan_file, RefineSettings::default(), now);
         let mut told = Refined { session, versions: Vec::new(), now, text: 1 };
         told.keep(1, What::Found);
         told
@@ -78,14 +78,8 @@ impl Refined {
         }
     }
 
-    fn step(&mut self, event: RefineEvent<'_>) {
-        step(&mut self.session, event, self.now).unwrap();
-    }
-
     fn begin(&mut self) -> u32 {
-        let artefact = self.text.to_string();
-        self.step(RefineEvent::Begun { artefact: &artefact });
-        self.session.round.as_ref().unwrap().iteration
+        self.session.begin(&self.text.to_string(), "", self.now).unwrap()
     }
 
     fn round(&mut self, message: &str, lines: u64, sections: u64) {
@@ -106,21 +100,15 @@ impl Refined {
             }
             _ => ArtefactChange::Beads(BeadChange { changed: lines, ..BeadChange::default() }),
         });
-        let artefact = self.text.to_string();
-        // What it does not say it is asked for once more, and does not say then either.
-        for _ in 0..2 {
-            if self.session.round.is_some() {
-                let (measured, plan) = (measured.clone(), plan.clone());
-                self.step(RefineEvent::Ended { message, measured, plan, artefact: &artefact });
-            }
-        }
+        let after = ArtefactAfter { measured, plan, digest: self.text.to_string() };
+        self.session.end(message, after, self.now).unwrap();
     }
 
     fn cut(&mut self, why: &str) {
         self.begin();
         self.after(2);
-        let artefact = self.text.to_string();
-        self.step(RefineEvent::Cut { why, measured: None, artefact: &artefact });
+        let after = ArtefactAfter { digest: self.text.to_string(), ..ArtefactAfter::default() };
+        self.session.cut(why, after, self.now).unwrap();
     }
 
     /// Puts it where a project's refinements are kept.
@@ -132,8 +120,7 @@ impl Refined {
         let kept = Refinements::open(&Home::at(place.at("ralph")), &place.at("project"));
         for (at, (round, what, when)) in self.versions.iter().enumerate() {
             let text = format!("text {at}\n");
-            let version = NewVersion { text: &text, round: *round, what: *what, at: *when };
-            kept.versions(NAME).keep(&version).unwrap();
+            kept.versions(NAME).keep(&text, *round, *what, *when).unwrap();
         }
     }
 }
@@ -204,7 +191,7 @@ fn what_is_over_has_the_same_report_whatever_is_restored_later() {
     let kept = Refinements::open(&Home::at(place.at("ralph")), &place.at("project"));
     let at = refined.session.ended_at.unwrap() + SignedDuration::from_hours(1);
     let text = "what stood there before\n";
-    kept.versions(NAME).keep(&NewVersion { text, round: 0, what: What::Replaced, at }).unwrap();
+    kept.versions(NAME).keep(text, 0, What::Replaced, at).unwrap();
     assert_eq!(place.done(&["report", "--refine", NAME, "--html", "-"]), before);
 }
 

@@ -18,9 +18,9 @@ mod step;
 pub mod trace;
 mod words;
 
-pub use difference::{Meanwhile, meanwhile, unified};
+pub use difference::unified;
 pub use settings::{MOST_IN_FOREGROUND, RefineSettings};
-pub use step::{Look, Plateau, RefineEvent, RefineOutcome, RefineRefusal, evaluate_rounds, step};
+pub use step::{ArtefactAfter, streak};
 pub use words::{Mode, PlanAfter, RoundEnd, Status};
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ mod words;
 pub use of_loop::{LoopSeen, of_loop};
 pub use of_orchestration::{OrchestrationReportInput, of_session};
 pub use of_refinement::{
-    Activity, Amount, RefinementSeen, ReportRound, Rounds, VersionSeen, of_refinement,
+    Activity, Amount, RefinementSeen, ReportRound, Rounds, of_refinement, standing,
 };
 
 use crate::tasks::graph::TaskReadiness as TaskStanding;

@@ -17,12 +17,9 @@ use crate::store::lock::Lock;
 use crate::store::{atomic, lock};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
-use ralph_core::modes::refine::Mode;
 use ralph_core::modes::refine::prompt::PLACES;
-use ralph_core::modes::refine::state::{DOCUMENT, Damaged, RefineDocument};
+use ralph_core::modes::refine::state::{DOCUMENT, KeptVersion, RefineDocument, What};
 use ralph_core::text::hex::sha256;
-use serde::{Deserialize, Serialize};
-use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -96,9 +93,10 @@ impl RefineStore {
         })
     }
 
-    /// Takes the lock of the running refinement of this plan; `None` if another process holds it.
-    pub fn hold(&self, mode: &Mode, plan_file: &str) -> Result<Option<Lock>> {
-        let path = self.folder.join(format!("at-{}", artefact(mode, plan_file)));
+    /// Takes the lock of the running refinement of this plan, or of the tasks if it is empty. `None`
+    /// if another process holds it.
+    pub fn hold(&self, plan_file: &str) -> Result<Option<Lock>> {
+        let path = self.at(plan_file);
         // A process that only asks whether the lock is held takes it for a moment.
         match lock::take(&path, Duration::from_millis(300)) {
             Ok(lock) => Ok(Some(lock)),
@@ -109,71 +107,69 @@ impl RefineStore {
     }
 
     /// The path that a round locks as long as its client is alive.
-    pub fn round(&self, mode: &Mode, plan_file: &str) -> PathBuf {
-        self.folder.join(format!("round-{}", artefact(mode, plan_file)))
+    pub fn round(&self, plan_file: &str) -> PathBuf {
+        self.folder.join(format!("round-{}", artefact(plan_file)))
     }
 
     /// True if a refinement of this plan is running now.
-    pub fn is_held(&self, mode: &Mode, plan_file: &str) -> bool {
-        let path = self.folder.join(format!("at-{}", artefact(mode, plan_file)));
+    pub fn is_held(&self, plan_file: &str) -> bool {
+        let path = self.at(plan_file);
         // A reader creates no file; without the file nobody ever held the lock.
         path.with_extension("lock").is_file() && lock::take_existing(&path, Duration::ZERO).is_err()
     }
 
-    /// The versions of a refinement's plan.
-    pub fn versions(&self, session: &str) -> Versions {
-        Versions::at(self.folder.join(short(session.as_bytes())))
+    fn at(&self, plan_file: &str) -> PathBuf {
+        self.folder.join(format!("at-{}", artefact(plan_file)))
     }
 
-    /// Stores the findings of a round, for the process that ends the refinement.
-    pub fn remember(&self, session: &str, found: &str) -> Result<()> {
-        let folder = self.folder.join(short(session.as_bytes()));
+    /// The versions of a refinement's plan.
+    pub fn versions(&self, session: &str) -> Versions {
+        Versions { folder: self.folder_of(session) }
+    }
+
+    fn folder_of(&self, session: &str) -> PathBuf {
+        self.folder.join(short(session.as_bytes()))
+    }
+
+    /// Stores the tasks as a round found them, for the process that ends the round.
+    pub fn keep_tasks(&self, session: &str, found: &str) -> Result<()> {
+        let folder = self.folder_of(session);
         user_files::make_folders(&folder, 0o700)?;
         atomic::write(&folder.join("found.json"), found.as_bytes())
     }
 
-    /// The stored findings; `None` if they are gone.
-    pub fn remembered(&self, session: &str) -> Option<String> {
-        let path = self.folder.join(short(session.as_bytes())).join("found.json");
-        safe_read::text(&path, LARGEST).ok().flatten()
+    /// The stored tasks; `None` if they are gone.
+    pub fn kept_tasks(&self, session: &str) -> Option<String> {
+        safe_read::text(&self.folder_of(session).join("found.json"), LARGEST).ok().flatten()
     }
 
     /// The copy that a round edits instead of the plan.
     pub fn copy(&self, session: &str, plan: &Path) -> Copy {
         let name = plan.file_name().map_or_else(|| "plan.md".into(), ToOwned::to_owned);
         let folder = self.root.join(".omc/refine").join(short(session.as_bytes()));
-        Copy::at(self.root.clone(), folder, name)
+        Copy { root: self.root.clone(), path: folder.join(name) }
+    }
+
+    /// The name of a plan in the document, and the file itself. The name is relative to the top of
+    /// the project if the resolved file is below it.
+    ///
+    /// # Errors
+    /// If there is no such file, or it is not text.
+    pub fn plan(&self, path: &Path) -> Result<(String, PathBuf)> {
+        let shown = path.display();
+        let missing = || format!("could not find the plan `{shown}`; name an existing file");
+        let real = user_files::real(path).with_context(missing)?;
+        safe_read::text(&real, LARGEST_PLAN)?.with_context(missing)?;
+        let name = real.strip_prefix(&self.root).unwrap_or(&real);
+        let name = name.to_str().with_context(|| format!("the name of `{shown}` is not UTF-8"))?;
+        Ok((name.to_owned(), real.clone()))
     }
 }
 
-/// The name of a plan in the document, and the file itself. The name is relative to the top of the
-/// project if the resolved file is below it.
-///
-/// # Errors
-/// If there is no such file, or it is not text.
-pub fn plan(place: &RefineStore, path: &Path) -> Result<(String, PathBuf)> {
-    let shown = path.display();
-    let real = user_files::real(path)
-        .with_context(|| format!("could not find the plan `{shown}`; name an existing file"))?;
-    if safe_read::text(&real, LARGEST_PLAN)?.is_none() {
-        bail!("could not find the plan `{shown}`; name an existing file");
-    }
-    let name = real.strip_prefix(&place.root).unwrap_or(&real);
-    let name = name.to_str().with_context(|| format!("the name of `{shown}` is not UTF-8"))?;
-    Ok((name.to_owned(), real.clone()))
-}
-
-/// True for the error of a document that is damaged, newer than this Ralph, or not ours to change.
-pub fn is_damaged(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<Damaged>().is_some()
-}
-
-fn artefact(mode: &Mode, plan_file: &str) -> String {
-    let mut bytes = serde_json::to_vec(mode).unwrap_or_default();
-    if *mode != Mode::Beads {
-        bytes.extend_from_slice(plan_file.as_bytes());
-    }
-    short(&bytes)
+/// What stands for a plan, or for the tasks, in the name of a lock.
+fn artefact(plan_file: &str) -> String {
+    let mode = if plan_file.is_empty() { "beads" } else { "plan" };
+    short(format!("\"{mode}\"{plan_file}").as_bytes())
 }
 
 /// A name that is valid in any folder: equal for equal bytes only.
@@ -193,47 +189,6 @@ fn make_inside(root: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Where a text comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum What {
-    /// The plan as a round found it.
-    Found,
-    /// The plan as a round made it.
-    Round,
-    /// A round's text that did not become the plan.
-    Aside,
-    /// The plan before an older version replaced it.
-    Replaced,
-    /// A value from a later version of Ralph.
-    #[serde(other)]
-    Other,
-}
-
-/// One version.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptVersion {
-    /// Counted from 1.
-    pub number: u32,
-    /// The round that it belongs to; 0 for none.
-    pub round: u32,
-    pub what: What,
-    /// When it was stored.
-    pub at: Timestamp,
-    /// The digest of the text.
-    pub sha256: String,
-}
-
-/// A text to store.
-#[derive(Debug, Clone, Copy)]
-pub struct NewVersion<'a> {
-    pub text: &'a str,
-    /// The round that it belongs to; 0 for none.
-    pub round: u32,
-    pub what: What,
-    pub at: Timestamp,
-}
-
 /// The versions of one refinement.
 #[derive(Debug, Clone)]
 pub struct Versions {
@@ -241,10 +196,6 @@ pub struct Versions {
 }
 
 impl Versions {
-    fn at(folder: PathBuf) -> Versions {
-        Versions { folder }
-    }
-
     /// All versions, oldest first.
     pub fn list(&self) -> Result<Vec<KeptVersion>> {
         let path = self.folder.join("versions.json");
@@ -253,22 +204,21 @@ impl Versions {
             .with_context(|| format!("could not read `{}`; move it away", path.display()))
     }
 
-    /// Stores a text, and returns its number. A text that equals the last version gets that
-    /// version's number.
-    pub fn keep(&self, kept: &NewVersion<'_>) -> Result<u32> {
+    /// Stores a text of a round, 0 for none, and returns its number. A text that equals the last
+    /// version gets that version's number.
+    pub fn keep(&self, text: &str, round: u32, what: What, at: Timestamp) -> Result<u32> {
         let mut list = self.list()?;
-        let sha256 = sha256(kept.text);
+        let sha256 = sha256(text);
         let last = list.last().filter(|last| last.sha256 == sha256);
-        if let Some(last) = last.filter(|_| kept.what != What::Aside) {
+        if let Some(last) = last.filter(|_| what != What::Aside) {
             return Ok(last.number);
         }
         user_files::make_folders(&self.folder, 0o700)?;
         let path = self.text_file(&sha256);
         if !path.is_file() {
-            atomic::write(&path, kept.text.as_bytes())?;
+            atomic::write(&path, text.as_bytes())?;
         }
         let number = list.last().map_or(0, |last| last.number) + 1;
-        let NewVersion { round, what, at, .. } = *kept;
         list.push(KeptVersion { number, round, what, at, sha256 });
         let text = serde_json::to_string_pretty(&list).context("could not write the versions")?;
         atomic::write(&self.folder.join("versions.json"), text.as_bytes())?;
@@ -311,23 +261,17 @@ impl Versions {
 #[derive(Debug, Clone)]
 pub struct Copy {
     root: PathBuf,
-    folder: PathBuf,
-    name: OsString,
+    path: PathBuf,
 }
 
 impl Copy {
-    fn at(root: PathBuf, folder: PathBuf, name: OsString) -> Copy {
-        Copy { root, folder, name }
-    }
-
-    pub fn path(&self) -> PathBuf {
-        self.folder.join(&self.name)
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The path from the top of the project.
     pub fn name(&self) -> String {
-        let path = self.path();
-        path.strip_prefix(&self.root).unwrap_or(&path).to_string_lossy().into_owned()
+        self.path.strip_prefix(&self.root).unwrap_or(&self.path).to_string_lossy().into_owned()
     }
 
     /// Writes the copy, and replaces a leftover one.
@@ -335,24 +279,23 @@ impl Copy {
     /// # Errors
     /// If it cannot be written, or its folder leads out of the project.
     pub fn make(&self, text: &str) -> Result<()> {
-        make_inside(&self.root, &self.folder)?;
-        atomic::write(&self.path(), text.as_bytes())
+        make_inside(&self.root, self.path.parent().context("it has no folder")?)?;
+        atomic::write(&self.path, text.as_bytes())
     }
 
     /// The text of the copy; `None` if it is gone, or not text.
     pub fn text(&self) -> Option<String> {
-        safe_read::text(&self.path(), LARGEST_PLAN).ok().flatten()
+        safe_read::text(&self.path, LARGEST_PLAN).ok().flatten()
     }
 
     /// Removes the copy, and the folders that are empty then. Other files of a round stay.
     pub fn remove(&self) -> Result<()> {
-        let path = self.path();
-        if path.symlink_metadata().is_ok() {
-            std::fs::remove_file(&path)
-                .with_context(|| format!("could not remove `{}`", path.display()))?;
+        if self.path.symlink_metadata().is_ok() {
+            std::fs::remove_file(&self.path)
+                .with_context(|| format!("could not remove `{}`", self.path.display()))?;
         }
         let below = |folder: &&Path| folder.starts_with(&self.root) && **folder != *self.root;
-        for folder in self.folder.ancestors().take_while(below) {
+        for folder in self.path.ancestors().skip(1).take_while(below) {
             if !user_files::remove_empty_folder(folder) {
                 break;
             }
@@ -364,20 +307,13 @@ impl Copy {
 /// Longer than any prompt that was written to be read.
 const LARGEST_PROMPT: u64 = 64 << 10;
 
-/// A prompt of the project: text for a model. Nothing in it is executed, and no link may lead out of
-/// the project.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Brought {
-    /// The path from the top of the project.
-    pub file: String,
-    pub text: String,
-}
-
-/// The project's own prompt of this name, from the first folder that has one.
+/// The project's own prompt of this name, from the first folder that has one: its path from the top of
+/// the project, and its text for a model. Nothing in it is executed, and no link may lead out of the
+/// project.
 ///
 /// # Errors
 /// If that file is not readable text inside the project. Later folders are then not tried.
-pub fn brought(root: &Path, name: &str) -> Result<Option<Brought>> {
+pub fn brought(root: &Path, name: &str) -> Result<Option<(String, String)>> {
     let top = user_files::real(root).unwrap_or_else(|| root.to_owned());
     for place in PLACES {
         let file = format!("{place}/{name}.md");
@@ -395,7 +331,7 @@ pub fn brought(root: &Path, name: &str) -> Result<Option<Brought>> {
             .with_context(|| format!("`{file}` is a link that leads out of the project"))?;
         let text = safe_read::text(&real, LARGEST_PROMPT)?;
         let text = text.with_context(|| format!("could not read `{file}`"))?;
-        return Ok(Some(Brought { file, text }));
+        return Ok(Some((file, text)));
     }
     Ok(None)
 }
@@ -406,7 +342,7 @@ mod tests {
     use crate::process::sandbox::Sandbox;
     use jiff::Timestamp;
     use ralph_core::modes::refine::RefineSettings;
-    use ralph_core::modes::refine::state::Refinement;
+    use ralph_core::modes::refine::state::{Damaged, Refinement};
     use std::os::unix::fs::symlink;
 
     fn place(at: &Sandbox) -> RefineStore {
@@ -418,7 +354,7 @@ mod tests {
     }
 
     fn session() -> Refinement {
-        Refinement::new(Mode::Beads, "", RefineSettings::default(), Timestamp::UNIX_EPOCH)
+        Refinement::new("", RefineSettings::default(), Timestamp::UNIX_EPOCH)
     }
 
     #[test]
@@ -438,7 +374,7 @@ mod tests {
         assert!(refused.is_err());
         assert_eq!(place.document().unwrap().sessions().count(), 2);
         at.write("top/.claude/refine-sessions.json", "{");
-        assert!(is_damaged(&put("a").unwrap_err()));
+        assert!(put("a").unwrap_err().is::<Damaged>());
         let text = std::fs::read_to_string(at.path("top/.claude/refine-sessions.json")).unwrap();
         assert_eq!(text, "{");
     }
@@ -459,20 +395,20 @@ mod tests {
         let at = Sandbox::folder();
         let place = place(&at);
         symlink("plan.md", at.path("top/link.md")).unwrap();
-        let by_name = |name: &str| plan(&place, &at.path(name)).unwrap().0;
+        let by_name = |name: &str| place.plan(&at.path(name)).unwrap().0;
         assert_eq!(
             (by_name("top/plan.md"), by_name("top/link.md")),
             ("plan.md".into(), "plan.md".into())
         );
-        assert!(!place.is_held(&Mode::Plan, "plan.md"));
-        let held = place.hold(&Mode::Plan, "plan.md").unwrap().unwrap();
-        assert!(place.hold(&Mode::Plan, "plan.md").unwrap().is_none());
-        assert!(place.is_held(&Mode::Plan, "plan.md") && !place.is_held(&Mode::Plan, "b.md"));
-        assert!(place.hold(&Mode::Plan, "b.md").unwrap().is_some());
-        let beads = place.hold(&Mode::Beads, "x").unwrap();
-        assert!(beads.is_some() && place.hold(&Mode::Beads, "y").unwrap().is_none());
+        assert!(!place.is_held("plan.md"));
+        let held = place.hold("plan.md").unwrap().unwrap();
+        assert!(place.hold("plan.md").unwrap().is_none());
+        assert!(place.is_held("plan.md") && !place.is_held("b.md"));
+        assert!(place.hold("b.md").unwrap().is_some());
+        let tasks = place.hold("").unwrap();
+        assert!(tasks.is_some() && place.hold("").unwrap().is_none());
         drop(held);
-        assert!(!place.is_held(&Mode::Plan, "plan.md"));
+        assert!(!place.is_held("plan.md"));
     }
 
     #[test]
@@ -485,21 +421,18 @@ mod tests {
             ("top/bytes", "not UTF-8"),
             ("top", "regular"),
         ] {
-            let why = format!("{:#}", plan(&place, &at.path(name)).unwrap_err());
+            let why = format!("{:#}", place.plan(&at.path(name)).unwrap_err());
             assert!(why.contains(expected), "{why}");
         }
-    }
-
-    fn kept<'a>(text: &'a str, round: u32, what: What) -> NewVersion<'a> {
-        NewVersion { text, round, what, at: Timestamp::UNIX_EPOCH }
     }
 
     #[test]
     fn each_text_is_kept_once_in_a_row_and_found_again() {
         let at = Sandbox::folder();
-        let versions = Versions::at(at.path("v"));
+        let versions = Versions { folder: at.path("v") };
         assert_eq!(versions.list().unwrap(), []);
-        let keep = |text, round, what| versions.keep(&kept(text, round, what)).unwrap();
+        let keep =
+            |text, round, what| versions.keep(text, round, what, Timestamp::UNIX_EPOCH).unwrap();
         let numbers = [
             keep("one", 1, What::Found),
             keep("two", 1, What::Round),
@@ -516,8 +449,8 @@ mod tests {
     #[test]
     fn a_text_that_was_changed_is_not_taken_for_the_version() {
         let at = Sandbox::folder();
-        let versions = Versions::at(at.path("v"));
-        versions.keep(&kept("one", 1, What::Found)).unwrap();
+        let versions = Versions { folder: at.path("v") };
+        versions.keep("one", 1, What::Found, Timestamp::UNIX_EPOCH).unwrap();
         let version = versions.list().unwrap().remove(0);
         at.write(&format!("v/{}.md", version.sha256), "another");
         assert!(versions.text(&version).unwrap_err().to_string().contains("is not what it was"));
@@ -533,13 +466,10 @@ mod tests {
         at.write("top/x", "");
         assert_eq!(brought(&root, "a").unwrap(), None);
         at.write("top/scripts/refine/prompts/a.md", "second");
-        assert_eq!(brought(&root, "a").unwrap().unwrap().text, "second");
+        assert_eq!(brought(&root, "a").unwrap().unwrap().1, "second");
         at.write("top/.claude/refine/prompts/a.md", "first");
-        let found = brought(&root, "a").unwrap().unwrap();
-        assert_eq!(
-            (found.file.as_str(), found.text.as_str()),
-            (".claude/refine/prompts/a.md", "first")
-        );
+        let first = (".claude/refine/prompts/a.md".to_owned(), "first".to_owned());
+        assert_eq!(brought(&root, "a").unwrap(), Some(first));
         at.write("secret", "s");
         at.write("top/inside", "i");
         let place = root.join(".claude/refine/prompts");
@@ -549,7 +479,7 @@ mod tests {
         std::fs::create_dir(place.join("folder.md")).unwrap();
         std::fs::write(place.join("binary.md"), [0xff, 0xfe]).unwrap();
         std::fs::write(place.join("large.md"), vec![b'x'; 65 << 10]).unwrap();
-        assert_eq!(brought(&root, "in").unwrap().unwrap().text, "i");
+        assert_eq!(brought(&root, "in").unwrap().unwrap().1, "i");
         for (name, why) in [
             ("out", "leads out of the project"),
             ("none", "leads out of the project"),

@@ -7,21 +7,20 @@ pub(super) mod show;
 
 use crate::command::complete;
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::exit::{Exit, bad_state, usage};
 use crate::command::screen::{self, visible, visible_lines};
-use crate::refine::artefact::{self, Artefact, PlanFile};
-use crate::refine::{self, Template};
+use crate::refine::{self, Refining, Template, artefact};
 use crate::runs::client::quoted;
-use anyhow::Result;
+use anyhow::{Result, anyhow, bail};
 use clap::ValueHint;
 use clap_complete::engine::ArgValueCandidates;
+use ralph_core::modes::refine::ideas;
 use ralph_core::modes::refine::prompt::{Prompt, Tracker, variable};
-use ralph_core::modes::refine::state::{RefineDocument, Refinement, refused_name};
-use ralph_core::modes::refine::{Mode, Status, ideas};
+use ralph_core::modes::refine::state::{RefineDocument, Refinement};
 use ralph_core::tasks::plan::lines;
 use ralph_io::client::given;
 use ralph_io::store::beads::{self, Bd};
-use ralph_io::store::refine as kept;
+use ralph_io::store::lock::Lock;
 use ralph_io::store::refine::RefineStore;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +34,7 @@ pub(crate) enum RefineCommand {
     Begin(in_session::Begin),
     /// End that round; standard input is the agent's last message
     #[command(hide = true)]
-    End(in_session::EndArgs),
+    End(RefinementArg),
     /// Print a prompt with its variables filled in
     #[command(hide = true)]
     Prompt(PromptArgs),
@@ -56,7 +55,7 @@ pub(crate) enum RefineCommand {
 
 /// The refinement that a command acts on.
 #[derive(Debug, clap::Args)]
-struct RefinementArg {
+pub(crate) struct RefinementArg {
     /// The refinement [default: the only one that fits]
     #[arg(
         long = "id",
@@ -71,7 +70,7 @@ impl RefineCommand {
     /// The plan that a round of the model would work on.
     pub(super) fn plan(&self) -> Option<&Path> {
         match self {
-            RefineCommand::Begin(args) => args.plan(),
+            RefineCommand::Begin(args) => args.subject.plan.as_deref(),
             _ => None,
         }
     }
@@ -85,7 +84,7 @@ pub(crate) fn run(command: &RefineCommand) -> Result<Exit> {
     match command {
         RefineCommand::Loop(args) => run::all(&here, args),
         RefineCommand::Begin(args) => in_session::begin(&here, args),
-        RefineCommand::End(args) => in_session::end(&here, args),
+        RefineCommand::End(which) => in_session::end(&here, which.name.as_deref()),
         RefineCommand::Prompt(args) => print_prompt(&here, args),
         RefineCommand::Ideas => ideas(&here),
         RefineCommand::Peek(args) => background::peek(&here, args),
@@ -96,6 +95,10 @@ pub(crate) fn run(command: &RefineCommand) -> Result<Exit> {
 
 // Finds the refinement that a command means, and what it refines.
 
+fn store(here: &Here) -> RefineStore {
+    RefineStore::open(&here.home, &here.root)
+}
+
 /// The named refinement, else the project's only one that fits.
 fn one(
     place: &RefineStore,
@@ -103,15 +106,17 @@ fn one(
     fits: impl Fn(&Refinement) -> bool,
 ) -> Result<(String, Refinement)> {
     let document = document(place)?;
+    let names: Vec<String> =
+        document.sessions().map(|(name, _)| format!("`{}`", visible(name))).collect();
+    let there_are = match names.is_empty() {
+        true => "`ralph refine loop` begins one".to_owned(),
+        false => format!("there are {}", names.join(", ")),
+    };
     if let Some(name) = name {
-        let found = document.session(name).map_err(|damaged| bad_state(damaged.into()))?;
-        let found = found.map(|session| (name.to_owned(), session));
-        return found.ok_or_else(|| {
-            refused(
-                Exit::No,
-                format!("there is no refinement `{}`; {}", visible(name), there_are(&document)),
-            )
-        });
+        let Some(session) = document.session(name)? else {
+            bail!("there is no refinement `{}`; {there_are}", visible(name));
+        };
+        return Ok((name.to_owned(), session));
     }
     let mut found: Vec<(String, Refinement)> = document
         .sessions()
@@ -120,12 +125,10 @@ fn one(
         .collect();
     match found.len() {
         1 => Ok(found.remove(0)),
-        0 => Err(refused(Exit::No, format!("no refinement fits; {}", there_are(&document)))),
+        0 => bail!("no refinement fits; {there_are}"),
         _ => {
             let names: Vec<String> = found.iter().map(|(name, _)| visible(name)).collect();
-            let message =
-                format!("several refinements fit: {}; name one: `--id NAME`", names.join(", "));
-            Err(refused(Exit::No, message))
+            bail!("several refinements fit: {}; name one: `--id NAME`", names.join(", "))
         }
     }
 }
@@ -135,133 +138,44 @@ fn document(place: &RefineStore) -> Result<RefineDocument> {
     place.document().map_err(bad_state)
 }
 
-fn there_are(document: &RefineDocument) -> String {
-    let names: Vec<String> =
-        document.sessions().map(|(name, _)| format!("`{}`", visible(name))).collect();
-    match names.is_empty() {
-        true => "`ralph refine loop` begins one".to_owned(),
-        false => format!("there are {}", names.join(", ")),
-    }
-}
-
-fn artefact(
-    here: &Here,
-    place: &RefineStore,
-    name: &str,
-    session: &Refinement,
-) -> Result<Artefact> {
-    match session.mode {
-        // `join` keeps an absolute path as it is.
-        Mode::Plan => {
-            Ok(Artefact::Plan(PlanFile::find(place, name, &place.root().join(&session.plan_file))?))
-        }
-        _ => Artefact::tasks(here),
-    }
-}
-
-/// Refuses an invalid refinement name.
-fn sound(name: &str) -> Result<()> {
-    refused_name(name).map_or(Ok(()), |why| Err(refused(Exit::Usage, visible(&why))))
-}
-
-/// The default name: after the plan or the project, with a number appended if the refinement of
-/// that name is over or refines something else.
-fn unnamed(
-    place: &RefineStore,
-    document: &RefineDocument,
-    mode: &Mode,
-    plan_file: &str,
-    max_iterations: Option<u32>,
-) -> String {
-    let from = if *mode == Mode::Plan { std::path::Path::new(plan_file) } else { place.root() };
-    let word = match mode {
-        Mode::Plan => from.file_stem(),
-        _ => from.file_name(),
-    };
-    let word = word.and_then(|word| word.to_str()).filter(|word| refused_name(word).is_none());
-    let word = word.unwrap_or("project");
-    let goes_on = |name: &String| match document.session(name) {
-        Ok(None) => true,
-        Ok(Some(session)) => {
-            let has_more = session.status == Status::MaxIterations
-                && max_iterations.is_some_and(|most| most > session.iterations_completed);
-            session.shares_artefact(mode, plan_file) && (!session.status.is_over() || has_more)
-        }
-        Err(_) => false,
-    };
-    let numbered = (2..).map(|number: u32| format!("{word}-{number}"));
-    std::iter::once(word.to_owned()).chain(numbered).find(goes_on).unwrap_or_default()
-}
-
-/// The existing refinement or a new one, with the requested number of rounds.
-fn open(
-    place: &RefineStore,
-    name: &str,
-    artefact: &Artefact,
-    most: Option<u32>,
-    new: impl FnOnce() -> Refinement,
-) -> Result<Refinement> {
-    place.update(|document| {
-        let mut session = match document.session(name)? {
-            Some(found) if !found.shares_artefact(&artefact.mode(), artefact.plan_file()) => {
-                let what = match found.mode {
-                    Mode::Plan => format!("`{}`", found.plan_file),
-                    _ => "the tasks".to_owned(),
-                };
-                let message = format!(
-                    "the refinement `{name}` refines {what}; choose another name: `--id NAME`"
-                );
-                return Err(refused(Exit::No, message));
-            }
-            Some(found) => found,
-            None => new(),
-        };
-        if let Some(most) = most {
-            session.settings.max_iterations = most;
-        }
-        document.put(name, session.clone())?;
-        Ok(session)
-    })
+/// The lock of whoever works on this plan or these tasks.
+///
+/// # Errors
+/// If someone else does, in a terminal or in a session.
+fn claim(here: &Here, work: &Refining) -> Result<Lock> {
+    let held = work.hold()?;
+    let held = held.map_or_else(|| Err(taken(work)), Ok)?;
+    in_session::none_beside(here, work)?;
+    Ok(held)
 }
 
 /// The error for a plan or tasks that someone else works on.
-fn taken(document: &RefineDocument, name: &str, artefact: &Artefact) -> anyhow::Error {
-    let (mode, plan_file) = (artefact.mode(), artefact.plan_file());
-    let mut names: Vec<&str> = document.rivals(name, &mode, plan_file);
-    let is_own = document.session(name).is_ok_and(|own| own.is_some_and(|own| own.round.is_some()));
-    if names.is_empty() && is_own {
-        names.push(name);
-    }
-    let whose = match names.first() {
+fn taken(work: &Refining) -> anyhow::Error {
+    let (name, plan_file) = (work.name.as_str(), work.artefact.plan_file());
+    let document = work.place.document().unwrap_or_default();
+    let own = document.session(name).ok().flatten().filter(|own| own.round.is_some());
+    let rival = document.rivals(name, plan_file).first().map(|(rival, _)| *rival);
+    let whose = match rival.or(own.map(|_| name)) {
         Some(name) => format!("the refinement `{}` is at work", visible(name)),
         None => "another `ralph refine` is at work".to_owned(),
     };
-    let on = if plan_file.is_empty() {
-        "the tasks".to_owned()
-    } else {
-        format!("`{}`", visible(plan_file))
-    };
-    refused(
-        Exit::No,
-        format!(
-            "{whose} on {on}; nothing was changed: wait for it, or end it with Ctrl-C or `ralph cancel --id NAME`"
-        ),
+    anyhow!(
+        "{whose} on {}; nothing was changed: wait for it, or end it with Ctrl-C or `ralph cancel --id NAME`",
+        on(plan_file)
     )
+}
+
+/// A plan, or the tasks if it is empty, in a sentence.
+fn on(plan_file: &str) -> String {
+    match plan_file {
+        "" => "the tasks".to_owned(),
+        plan => format!("`{}`", visible(plan)),
+    }
 }
 
 /// The name quoted for a shell, so that a copied command names exactly this refinement.
 fn word(name: &str) -> String {
     visible(&quoted(name))
-}
-
-/// Whether someone works on what this refinement refines.
-fn is_held(place: &RefineStore, session: &Refinement) -> bool {
-    place.is_held(&session.mode, &session.plan_file)
-}
-
-/// Gives the error for a damaged document its own exit code, for scripts.
-fn with_exit_code(error: anyhow::Error) -> anyhow::Error {
-    if kept::is_damaged(&error) { bad_state(error) } else { error }
 }
 
 // `ralph refine prompt` and `ralph refine ideas`: print prompts for a skill, and read the ideas
@@ -285,16 +199,17 @@ pub(crate) struct PromptArgs {
 const WISH: &str = "(what the person typed with the command, if anything)";
 
 fn named(text: &str) -> Result<Prompt, String> {
-    let found = Prompt::ALL.into_iter().find(|prompt| prompt.name() == text);
-    found.ok_or_else(|| {
-        let names: Vec<&str> =
-            Prompt::ALL.into_iter().filter(|it| !is_of_round(*it)).map(Prompt::name).collect();
-        format!("no prompt `{text}`; type one of {}", names.join(", "))
-    })
-}
-
-fn is_of_round(prompt: Prompt) -> bool {
-    matches!(prompt, Prompt::BeadRefiner | Prompt::PlanImprover)
+    match Prompt::ALL.into_iter().find(|prompt| prompt.name() == text) {
+        Some(Prompt::BeadRefiner | Prompt::PlanImprover) => {
+            Err("`ralph refine begin` opens a round and prints its prompt".to_owned())
+        }
+        Some(prompt) => Ok(prompt),
+        None => {
+            // Those of rounds come first.
+            let names: Vec<&str> = Prompt::ALL[2..].iter().map(|prompt| prompt.name()).collect();
+            Err(format!("no prompt `{text}`; type one of {}", names.join(", ")))
+        }
+    }
 }
 
 /// Prints where the text of each prompt comes from.
@@ -312,22 +227,12 @@ fn print_prompt(here: &Here, args: &PromptArgs) -> Result<Exit> {
     if args.explain {
         explain(here);
     }
-    if is_of_round(prompt) {
-        return Err(refused(
-            Exit::Usage,
-            "`ralph refine begin` opens a round and prints its prompt",
-        ));
-    }
     let wants = |name| prompt.variables().contains(&name);
     if wants(variable::PLAN_FILE) && args.plans.is_empty() {
-        let message = format!("`{}` needs a plan: type `--plan FILE`", prompt.name());
-        return Err(refused(Exit::Usage, message));
+        return Err(usage(format!("`{}` needs a plan: type `--plan FILE`", prompt.name())));
     }
     if wants(variable::OTHER_PLANS) && args.plans.len() < 2 {
-        return Err(refused(
-            Exit::Usage,
-            "`synthesizer` needs several plans: type `--plan FILE` once for each",
-        ));
+        return Err(usage("`synthesizer` needs several plans: type `--plan FILE` once for each"));
     }
     let name =
         here.root.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
@@ -337,7 +242,7 @@ fn print_prompt(here: &Here, args: &PromptArgs) -> Result<Exit> {
         plan => format!("What you review: the plan `{plan}`."),
     };
     let others = args.plans.get(1..).unwrap_or_default().join("\n");
-    let all = [
+    let values = [
         (variable::SESSION_NAME, name.as_str()),
         (variable::PLAN_FILE, &plan),
         (variable::OTHER_PLANS, &others),
@@ -345,8 +250,7 @@ fn print_prompt(here: &Here, args: &PromptArgs) -> Result<Exit> {
         (variable::TASKS, tracker(here).how()),
         (variable::WISH, WISH),
     ];
-    let given: Vec<(&str, &str)> = all.into_iter().filter(|(name, _)| wants(name)).collect();
-    screen::print(&visible_lines(&Template::load(&here.root, prompt)?.fill(&given)?))
+    screen::print(&visible_lines(&Template::load(&here.root, prompt)?.fill(&values)?))
 }
 
 /// Beads if the project has a store and `bd` is installed, else Ralph's task graph.
@@ -358,10 +262,7 @@ pub(crate) fn tracker(here: &Here) -> Tracker {
 fn ideas(here: &Here) -> Result<Exit> {
     let found = ideas::read(&given::stdin()?).map_err(|problems| {
         problems.iter().for_each(|problem| screen::tell(&visible(&problem.to_string())));
-        refused(
-            Exit::No,
-            "the ideas cannot be read; hand over the whole answer, with its block of ideas",
-        )
+        anyhow!("the ideas cannot be read; hand over the whole answer, with its block of ideas")
     })?;
     let tasks = artefact::tasks(&artefact::in_no_session(here))?;
     screen::print(&lines::render(&ideas::behind(&tasks, &found)))

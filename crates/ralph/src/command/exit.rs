@@ -1,6 +1,7 @@
 //! All exit codes, and errors that carry one.
 
 use crate::command::screen;
+use ralph_core::modes::refine::state::Damaged;
 use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
@@ -100,5 +101,9 @@ pub(crate) fn report(error: &anyhow::Error) -> Exit {
 
 /// The exit code of an error. The answer is no, unless the error says otherwise.
 pub(crate) fn from_error(error: &anyhow::Error) -> Exit {
-    error.downcast_ref::<ExitError>().map_or(Exit::No, |refused| refused.exit)
+    match error.downcast_ref::<ExitError>() {
+        Some(refused) => refused.exit,
+        None if error.is::<Damaged>() => Exit::BadState,
+        None => Exit::No,
+    }
 }

@@ -418,7 +418,7 @@ pub(crate) fn stops(outcome: &RoundOutcome) -> Option<String> {
 }
 
 /// After this many crashes in a row the client is not started again.
-const MOST_CRASHES: u32 = 3;
+pub(crate) const MOST_CRASHES: u32 = 3;
 
 /// Why no other round starts after this one, and the cause for the loop's pause. `crashes` counts
 /// the crashes in a row, this one included.

@@ -227,7 +227,7 @@ fn graph(here: &Here) -> Result<String> {
     Ok(found.map(markdown).unwrap_or_default())
 }
 
-fn ask_again(problems: &[Problem]) -> String {
+pub(crate) fn ask_again(problems: &[Problem]) -> String {
     let problems: String = problems.iter().map(|problem| format!("- {problem}\n")).collect();
     format!(
         "Ralph could not store your tasks, and nothing has changed:\n\n{problems}\nEnd your answer with the whole \

@@ -1,136 +1,182 @@
-//! One round of a refinement: opens it, runs a fresh client, then takes and records the result.
-//!
-//! Each step is written to the project's document before the next starts. A killed run leaves an
-//! open round, which the next run on this refinement records as cut.
+//! The rounds of a refinement that fresh clients make.
 
 use super::client::{ClientRound, RoundOutcome as Ended, RoundResult};
 use super::engine;
-use super::options::{self, ClientOptions};
-use super::plan::StoreTasks;
+use super::options::{self, ClientOptions, MOST_CRASHES};
+use super::plan::{self, StoreTasks};
+use crate::command::complete;
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, refused};
+use crate::command::notify;
 use crate::command::screen::{self, local, visible};
-use crate::refine::artefact::{self, Artefact, ArtefactBefore, PlanFile};
-use crate::refine::{Template, notice};
-use anyhow::{Context, Result};
-use ralph_core::modes::refine::measure::ArtefactChange;
-use ralph_core::modes::refine::prompt::{Prompt, Tracker, variable};
+use crate::refine::artefact::{Artefact, Content, PlanFile};
+use crate::refine::{Refining, Template, tell};
+use anyhow::Result;
+use clap_complete::engine::ArgValueCandidates;
+use ralph_core::modes::refine::prompt::Tracker;
 use ralph_core::modes::refine::state::{Refinement, RoundEntry};
-use ralph_core::modes::refine::{PlanAfter, RefineEvent, RefineOutcome, chart, say, step, unified};
+use ralph_core::modes::refine::{PlanAfter, say, unified};
+use ralph_core::project::settings::NotifySettings;
 use ralph_core::tasks::plan::{Problem, lines};
 use ralph_core::transcript::stream::Denial;
-use ralph_core::views::notice::{LIMITED, NoticeEvent};
-use ralph_io::process::wait_any::Interrupts;
+use ralph_core::views::notice::{LIMITED, Notice, NoticeEvent, WorkWithoutLoop};
+use ralph_io::process::wait_any::{InterruptRequest, Interrupts};
 use ralph_io::process::{clock, random};
-use ralph_io::store::refine::{Commits, RefineStore};
+use ralph_io::project::settings;
+use ralph_io::store::refine::Commits;
+use ralph_io::terminal;
 use std::cell::Cell;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+/// How a refinement is carried out, and how the client is called.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RefineOptions {
+    /// The model, passed as the client's `--model`
+    #[arg(
+        long,
+        value_name = "MODEL",
+        default_value = "opus",
+        add = ArgValueCandidates::new(complete::models)
+    )]
+    pub(crate) model: String,
+    /// Show the changes of each round and ask before they are kept
+    #[arg(long)]
+    pub(crate) confirm: bool,
+    /// Commit the plan after each accepted round
+    #[arg(long)]
+    pub(crate) commit: bool,
+    /// Send no notification at the end
+    #[arg(long)]
+    pub(crate) no_notify: bool,
+    /// Print where the text of each prompt comes from
+    #[arg(long)]
+    pub(crate) explain: bool,
+    #[command(flatten)]
+    pub(crate) client: ClientOptions,
+}
 
 /// Runs the rounds of a refinement.
 pub(crate) struct Refiner<'a> {
     pub(crate) here: &'a Here,
-    pub(crate) client: &'a ClientOptions,
-    pub(crate) model: &'a str,
-    pub(crate) place: RefineStore,
-    pub(crate) name: String,
-    pub(crate) artefact: Artefact,
+    pub(crate) options: &'a RefineOptions,
+    pub(crate) work: Refining,
     /// Read once: a round that changes the file does not affect later rounds.
     pub(crate) template: Template,
     pub(crate) logs: PathBuf,
-    /// True if the user is asked before a plan is changed.
-    pub(crate) confirms: bool,
-    /// True if the user is called.
-    pub(crate) notifies: bool,
-    /// True if a plan is committed after each round that changed it.
-    pub(crate) commits: bool,
+    /// True if one round is to be made.
+    pub(crate) once: bool,
     /// True once a round should have been committed and was not.
     pub(crate) lacks_commit: Cell<bool>,
     pub(crate) store: StoreTasks,
 }
 
-pub(crate) enum Rounded {
-    /// The round finished; what follows.
-    Ended(RefineOutcome),
+enum Rounded {
+    /// The round finished; the refinement as it is now.
+    Ended(Refinement),
     /// The round was cut: why, and why no other starts, if that is so.
     Cut { why: String, stops: Option<String> },
 }
 
 impl Refiner<'_> {
-    /// Applies an event to the refinement, and returns what follows.
-    fn step(&self, event: RefineEvent<'_>) -> Result<(RefineOutcome, Refinement)> {
-        record(&self.place, &self.name, event)
+    /// Makes rounds until the refinement ends. Returns why it pauses instead, if it does.
+    pub(crate) fn rounds(&self, interrupts: &Interrupts) -> Result<Option<String>> {
+        let mut crashes = 0;
+        loop {
+            let (failed, stops) = match self.round(interrupts)? {
+                Rounded::Ended(session) if self.once || session.status.is_over() => {
+                    return Ok(None);
+                }
+                Rounded::Ended(_) => {
+                    crashes = 0;
+                    (None, None)
+                }
+                Rounded::Cut { why, stops } => {
+                    crashes += 1;
+                    ((self.once || crashes >= MOST_CRASHES).then_some(why), stops)
+                }
+            };
+            let is_asked = interrupts.asked() != InterruptRequest::Nothing;
+            let asked = is_asked.then(|| "as you asked".to_owned());
+            if let Some(why) = stops.or(asked).or(failed) {
+                return Ok(Some(why));
+            }
+        }
     }
 
-    pub(crate) fn round(&self, interrupts: &Interrupts) -> Result<Rounded> {
-        let before = self.artefact.snapshot()?;
-        let (begun, session) =
-            self.step(RefineEvent::Begun { artefact: &artefact::digest(&before) })?;
-        let RefineOutcome::Begin { iteration, .. } = begun else {
-            unreachable!("a round that is begun begins")
-        };
-        let done = self.artefact.lay_out(&before, iteration).and_then(|()| {
-            let round = self.order(&session, iteration)?;
+    fn round(&self, interrupts: &Interrupts) -> Result<Rounded> {
+        let (found, session) = self.work.begin("")?;
+        let number = session.iterations_completed + 1;
+        let done = self.order(&session, number).and_then(|round| {
             let came = self.run(&round, interrupts)?;
-            self.take(&before, &round, came, iteration, interrupts)
+            self.take(&found, &round, came, interrupts)
         });
         if done.is_err() {
-            // Best effort: otherwise the next run records the open round as cut.
-            let _ = self.cut(&before, iteration, "it could not be carried out");
+            self.work.could_not();
         }
         done
     }
 
-    fn run(&self, round: &ClientRound, interrupts: &Interrupts) -> Result<RoundResult> {
-        let alone = self.place.round(&self.artefact.mode(), self.artefact.plan_file());
-        let limited = |until| {
-            if self.notifies {
-                notice::give(self, &NoticeEvent::Limit { until: local(until) }, LIMITED);
+    /// Calls the user, who is looking elsewhere: through the desktop, else through the terminal's own
+    /// notification and its bell; and through the user's command, if one is set.
+    pub(crate) fn call_user(&self, event: &NoticeEvent, text: &str) {
+        if self.once || self.options.no_notify {
+            return;
+        }
+        let (here, name) = (self.here, self.work.name.as_str());
+        let (title, shown) = (visible(&format!("ralph refine: {name}")), visible(text));
+        if !terminal::desktop(&title, &shown) {
+            screen::ring(&format!("{title}: {shown}"));
+        }
+        let set = settings::read(&here.home, &here.root).0.notify();
+        let project = here.root.to_string_lossy();
+        let work = WorkWithoutLoop::Refinement { name, project: &project };
+        let clean = |text: &str| notify::clean(text, &[]);
+        let notice = Notice::without_loop(&work, event, text, clock::now(), clean);
+        // The desktop has it already.
+        for delivery in notify::send(&NotifySettings { desktop: None, ..set }, &notice) {
+            if delivery.outcome.is_err() {
+                screen::tell(&format!("the notification {}", delivery.describe()));
             }
-        };
-        let owner = options::owner_in(&self.here.root, &self.name);
+        }
+    }
+
+    fn run(&self, round: &ClientRound, interrupts: &Interrupts) -> Result<RoundResult> {
+        let alone = self.work.place.round(self.work.artefact.plan_file());
+        let limited = |until| self.call_user(&NoticeEvent::Limit { until: local(until) }, LIMITED);
+        let owner = options::owner_in(&self.here.root, &self.work.name);
         options::note_owner(&round.log, &owner)?;
         engine::round(self.here, round, &alone, interrupts, &limited)
     }
 
-    /// The round, ready for the client.
-    pub(crate) fn order(&self, session: &Refinement, iteration: u32) -> Result<ClientRound> {
-        let most = session.settings.max_iterations;
-        let log = self.logs.join(format!("round-{iteration}.jsonl"));
-        let round = self.client.round(self.here, "refine", log);
+    /// The round of this number, ready for the client.
+    pub(crate) fn order(&self, session: &Refinement, number: u32) -> Result<ClientRound> {
+        let log = self.logs.join(format!("round-{number}.jsonl"));
+        let round = self.options.client.round(self.here, "refine", log);
         Ok(ClientRound {
-            prompt: prompt(
-                &self.template,
-                &self.name,
-                &self.artefact,
-                Tracker::how_headless,
-                iteration,
-                most,
-            )?,
+            prompt: self.work.prompt(&self.template, session, number, Tracker::how_headless)?,
             session_id: Some(random::uuid()),
-            model: Some(self.model.to_owned()),
-            label: format!("round {iteration}/{most}"),
-            allowed: round.allowed.into_iter().chain(edits_of_copy(&self.artefact)).collect(),
+            model: Some(self.options.model.clone()),
+            label: format!("round {number}/{}", session.settings.max_iterations),
+            allowed: round.allowed.into_iter().chain(self.edits_of_copy()).collect(),
             ..round
         })
     }
 
     fn take(
         &self,
-        before: &ArtefactBefore,
+        found: &Content,
         round: &ClientRound,
         came: RoundResult,
-        iteration: u32,
         interrupts: &Interrupts,
     ) -> Result<Rounded> {
+        let cut = |why: String, stops| {
+            self.work.cut(&why)?;
+            Ok(Rounded::Cut { why, stops })
+        };
         let message = match &came.outcome {
             Ended::Finished { result, is_error: false } => result.clone(),
-            other => {
-                let why = other.why("its client ended");
-                self.cut(before, iteration, &why)?;
-                return Ok(Rounded::Cut { why, stops: options::stops(other) });
-            }
+            other => return cut(other.why("its client ended"), options::stops(other)),
         };
-        let message = match asks_again(&self.place, &self.name, &message)? {
+        let message = match self.work.ask_again(&message)? {
             Some(question) => self.ask(round, &came, question, interrupts)?,
             None => message,
         };
@@ -140,53 +186,55 @@ impl Refiner<'_> {
                 let again = self.ask(round, &came, ask_for_tasks(&problems), interrupts)?;
                 if let Err(problems) = self.store(&again)? {
                     let why = problems.first().map(Problem::to_string).unwrap_or_default();
-                    let why = format!("its tasks cannot be read: {why}");
-                    self.cut(before, iteration, &why)?;
-                    return Ok(Rounded::Cut { why, stops: None });
+                    return cut(format!("its tasks cannot be read: {why}"), None);
                 }
                 again
             }
         };
-        let after =
-            self.artefact.take(before, iteration, |before, made| self.wants(before, made))?;
-        let is_idle = after.measured.as_ref().is_some_and(ArtefactChange::is_empty);
+        let after = self.work.take(|before, made| self.wants(before, made))?;
+        let is_idle = after.measured.as_ref().is_some_and(|change| change.amount() == 0);
         let edits: Vec<Denial> = came.denials.iter().filter(|one| is_write(one)).cloned().collect();
-        if is_idle && let Some(why) = self.client.why_idle(self.here, "refine", &edits) {
-            self.cut(before, iteration, &why)?;
-            return Ok(Rounded::Cut { why: why.clone(), stops: Some(why) });
+        if is_idle && let Some(why) = self.options.client.why_idle(self.here, "refine", &edits) {
+            return cut(why.clone(), Some(why));
         }
-        let (outcome, session) = self.step(RefineEvent::Ended {
-            message: &message,
-            measured: after.measured,
-            plan: after.plan,
-            artefact: &after.digest,
-        })?;
+        let session = self.work.end(&message, after)?;
         tell(&session);
-        if self.commits {
-            self.commit(before, &session);
+        if self.options.commit {
+            self.commit(found, &session);
         }
-        Ok(Rounded::Ended(outcome))
+        Ok(Rounded::Ended(session))
     }
 
     /// Commits the plan as the last round made it. A failed commit is reported and nothing more:
     /// the round itself is done.
-    fn commit(&self, before: &ArtefactBefore, session: &Refinement) {
-        let (Artefact::Plan(plan), Some(entry)) = (&self.artefact, session.history.last()) else {
-            return;
-        };
-        if entry.plan != PlanAfter::Applied {
-            return;
-        }
-        let shown = visible(&plan.name);
-        match commit(plan, before, &self.name, session, entry) {
+    fn commit(&self, found: &Content, session: &Refinement) {
+        let Artefact::Plan(plan) = &self.work.artefact else { return };
+        match self.commit_plan(plan, found.text(), session) {
             Ok(None) => {}
-            Ok(Some(id)) => screen::tell(&format!("committed `{shown}` as {id}")),
+            Ok(Some(id)) => screen::tell(&format!("committed `{}` as {id}", visible(&plan.name))),
             Err(error) => {
                 self.lacks_commit.set(true);
-                let why = format!("round {} is not committed: {error:#}", entry.iteration);
+                let number = session.iterations_completed;
+                let why = format!("round {number} is not committed: {error:#}");
                 screen::tell(&visible(&why));
             }
         }
+    }
+
+    /// The commit's short id; `None` if the round left the plan unchanged.
+    fn commit_plan(
+        &self,
+        plan: &PlanFile,
+        before: &str,
+        session: &Refinement,
+    ) -> Result<Option<String>> {
+        let applied = |one: &&RoundEntry| one.plan == PlanAfter::Applied;
+        let Some(entry) = session.history.last().filter(applied) else { return Ok(None) };
+        let made = self.work.versions().of_round(entry.iteration)?;
+        let Some(made) = made.filter(|made| made != before) else { return Ok(None) };
+        let commits = Commits::for_plan(&plan.real)?;
+        commits.check(before)?;
+        commits.commit(&made, &say::commit(&self.work.name, session, entry)).map(Some)
     }
 
     /// Asks for the answer again in the same conversation. An unusable reply is recorded as an
@@ -200,7 +248,6 @@ impl Refiner<'_> {
     ) -> Result<String> {
         let session_id = came.session_id.clone().or_else(|| round.session_id.clone());
         let Some(session_id) = session_id else { return Ok(String::new()) };
-        note_client(&self.place, &self.name, &session_id)?;
         screen::tell(&format!("{}: its last lines cannot be read; asking once more", round.label));
         let again = ClientRound {
             prompt: question,
@@ -218,30 +265,31 @@ impl Refiner<'_> {
 
     /// Stores the tasks of a round's last message, if it refines Ralph's own.
     fn store(&self, message: &str) -> Result<Result<(), Vec<Problem>>> {
-        let Artefact::Tasks(here) = &self.artefact else { return Ok(Ok(())) };
+        let Artefact::Tasks(here) = &self.work.artefact else { return Ok(Ok(())) };
         match lines::block(message) {
             Some(block) => Ok((self.store)(here, &block)?.map(drop)),
             None => Ok(Ok(())),
         }
     }
 
-    fn cut(&self, before: &ArtefactBefore, iteration: u32, why: &str) -> Result<()> {
-        let after = self.artefact.leave(before, iteration)?;
-        let event = RefineEvent::Cut { why, measured: after.measured, artefact: &after.digest };
-        let (_, session) = self.step(event)?;
-        tell(&session);
-        Ok(())
-    }
-
     fn wants(&self, before: &str, made: &str) -> Result<bool> {
-        if !self.confirms {
+        if !self.options.confirm {
             return Ok(true);
         }
-        let plan = visible(self.artefact.plan_file());
+        let plan = visible(self.work.artefact.plan_file());
         let shown = unified((&plan, before), (&format!("{plan} (this round)"), made));
         screen::tell(&screen::visible_lines(&shown));
-        let answer = screen::ask(&format!("make this the plan `{plan}`? [y/N]"))?;
-        Ok(matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
+        screen::confirm(&format!("make this the plan `{plan}`?"))
+    }
+
+    /// The rule that lets a round write to its copy of the plan, and to nothing else: that is how it
+    /// hands its work over. A path that a rule would read as a pattern gets none.
+    fn edits_of_copy(&self) -> Option<String> {
+        let Artefact::Plan(plan) = &self.work.artefact else { return None };
+        let copy = self.work.copy(plan);
+        let path = copy.path().to_str()?;
+        let is_plain = !path.contains(|letter: char| "*?[](){}!\\,".contains(letter));
+        is_plain.then(|| format!("Edit(/{path})"))
     }
 }
 
@@ -254,142 +302,7 @@ fn is_write(denial: &Denial) -> bool {
     }
 }
 
-/// The rule that lets a round write to its copy of the plan, and to nothing else: that is how it
-/// hands its work over. A path that a rule would read as a pattern gets none.
-fn edits_of_copy(artefact: &Artefact) -> Option<String> {
-    let Artefact::Plan(plan) = artefact else { return None };
-    let path = plan.copy.path().to_str()?.to_owned();
-    let is_plain = !path.contains(|letter: char| "*?[](){}!\\,".contains(letter));
-    is_plain.then(|| format!("Edit(/{path})"))
-}
-
 fn ask_for_tasks(problems: &[Problem]) -> String {
-    let problems: String = problems.iter().map(|problem| format!("- {problem}\n")).collect();
-    format!(
-        "Ralph could not store your tasks, and nothing has changed:\n\n{problems}\nAnswer with the whole list, one JSON \
-         object on each line between ```jsonl and ```, and after it the lines CHANGES and SUMMARY as before."
-    )
-}
-
-/// The commit's short id; `None` if the round left the plan unchanged.
-fn commit(
-    plan: &PlanFile,
-    before: &ArtefactBefore,
-    name: &str,
-    session: &Refinement,
-    entry: &RoundEntry,
-) -> Result<Option<String>> {
-    let (before, made) = (before.text(), plan.versions.of_round(entry.iteration)?);
-    let Some(made) = made.filter(|made| made != before) else { return Ok(None) };
-    let commits = Commits::for_plan(&plan.real)?;
-    if let Some(why) = commits.obstacle(before)? {
-        anyhow::bail!("{why}");
-    }
-    let message = say::commit(name, session, entry);
-    commits.commit(&made, &message).map(Some)
-}
-
-/// The prompt template for rounds on this artefact.
-pub(crate) fn template(root: &Path, artefact: &Artefact) -> Result<Template> {
-    let prompt = match artefact {
-        Artefact::Plan(_) => Prompt::PlanImprover,
-        _ => Prompt::BeadRefiner,
-    };
-    Template::load(root, prompt)
-}
-
-pub(crate) fn prompt(
-    template: &Template,
-    name: &str,
-    artefact: &Artefact,
-    how: fn(Tracker) -> &'static str,
-    iteration: u32,
-    most: u32,
-) -> Result<String> {
-    let (round, most) = (iteration.to_string(), most.to_string());
-    let own = match artefact {
-        Artefact::Plan(plan) => (variable::PLAN_FILE, plan.copy.name()),
-        tasks => {
-            let how = tasks.tracker().map(|tracker| how(tracker).to_owned());
-            (variable::TASKS, how.unwrap_or_default())
-        }
-    };
-    let given = [
-        (variable::SESSION_NAME, name),
-        (variable::ROUND, &round),
-        (variable::MAX_ROUNDS, &most),
-        (own.0, &own.1),
-    ];
-    template.fill(&given)
-}
-
-/// Records the client's session in the open round.
-pub(crate) fn note_client(place: &RefineStore, name: &str, session_id: &str) -> Result<()> {
-    place.update(|document| {
-        let Some(mut session) = document.session(name)? else { return Ok(()) };
-        if let Some(open) = session.round.as_mut() {
-            session_id.clone_into(&mut open.client_session);
-            document.put(name, session)?;
-        }
-        Ok(())
-    })
-}
-
-/// The question about last lines that cannot be parsed; `None` if they can, or were asked for
-/// before.
-pub(crate) fn asks_again(place: &RefineStore, name: &str, message: &str) -> Result<Option<String>> {
-    // Record the event only if it leads to a question: a real end also needs the changes of the
-    // round.
-    let Some(mut session) = place.document()?.session(name)? else { return Ok(None) };
-    let ended =
-        || RefineEvent::Ended { message, measured: None, plan: Default::default(), artefact: "" };
-    if !matches!(step(&mut session, ended(), clock::now()), Ok(RefineOutcome::AskAgain(_))) {
-        return Ok(None);
-    }
-    match record(place, name, ended())?.0 {
-        RefineOutcome::AskAgain(question) => Ok(Some(question)),
-        _ => Ok(None),
-    }
-}
-
-/// Applies an event to a refinement in the document. Returns what follows, and the refinement as it
-/// is then.
-pub(crate) fn record(
-    place: &RefineStore,
-    name: &str,
-    event: RefineEvent<'_>,
-) -> Result<(RefineOutcome, Refinement)> {
-    place.update(|document| {
-        let session = document.session(name)?;
-        let mut session =
-            session.with_context(|| format!("the session `{name}` is gone from the document"))?;
-        let outcome = step(&mut session, event, clock::now())
-            .map_err(|refusal| refused(Exit::No, format!("`{name}`: {refusal}")))?;
-        document.put(name, session.clone())?;
-        Ok((outcome, session))
-    })
-}
-
-/// Records a round as cut that a killed run left open.
-pub(crate) fn close_what_was_left(
-    place: &RefineStore,
-    name: &str,
-    artefact: &Artefact,
-    session: &Refinement,
-) -> Result<()> {
-    let Some(open) = &session.round else { return Ok(()) };
-    let after = artefact.leave_behind(session, open.iteration)?;
-    let why = "whoever ran it is gone";
-    let event = RefineEvent::Cut { why, measured: after.measured, artefact: &after.digest };
-    let (_, session) = record(place, name, event)?;
-    tell(&session);
-    Ok(())
-}
-
-/// Prints the result of the last round, and the progress of the refinement.
-fn tell(session: &Refinement) {
-    let round = session.history.last().map(|entry| say::round(session, entry));
-    for line in round.into_iter().flatten().chain(chart::lines(session)) {
-        screen::tell(&visible(&line));
-    }
+    let again = plan::ask_again(problems);
+    format!("{again} After the list, write the lines CHANGES and SUMMARY as before.")
 }

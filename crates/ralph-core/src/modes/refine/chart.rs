@@ -4,9 +4,10 @@
 //! height is the number itself; only larger numbers scale the bars, so that a refinement of small
 //! rounds looks small.
 
+use super::measure::ArtefactChange;
 use super::state::{Refinement, RoundEntry};
-use super::{Mode, RoundEnd, evaluate_rounds};
-use crate::text::plural::noun;
+use super::{Mode, RoundEnd, streak};
+use crate::text::plural::{counted, noun};
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -23,10 +24,13 @@ pub enum PictureBar {
     Cut,
 }
 
+/// The number of a bar, for sums and shares.
+pub fn number(mark: &PictureBar) -> u64 {
+    if let PictureBar::Number(number) = mark { *number } else { 0 }
+}
+
 /// Draws the bars of these rounds.
 pub fn bars(marks: &[PictureBar]) -> String {
-    let number =
-        |mark: &PictureBar| if let PictureBar::Number(number) = mark { *number } else { 0 };
     let start = marks.len().saturating_sub(ROOM);
     let shown = &marks[start..];
     let most = u128::from(shown.iter().map(number).max().unwrap_or_default().max(7));
@@ -57,43 +61,41 @@ pub fn reported_bars(session: &Refinement) -> Vec<PictureBar> {
 }
 
 /// The bars of the measured changes.
-pub fn measured(session: &Refinement) -> Vec<PictureBar> {
-    let amount =
-        |entry: &RoundEntry| entry.measured.as_ref().map(super::measure::ArtefactChange::amount);
+pub fn measured_bars(session: &Refinement) -> Vec<PictureBar> {
+    let amount = |entry: &RoundEntry| entry.measured.as_ref().map(ArtefactChange::amount);
     session.history.iter().map(|entry| mark(entry, amount(entry))).collect()
+}
+
+/// The measured changes of all rounds that were not cut.
+pub fn total_measured(session: &Refinement) -> u64 {
+    measured_bars(session).iter().map(number).fold(0, u64::saturating_add)
 }
 
 /// Summarizes a refinement in a few lines: the bars of reported and measured changes, their totals,
 /// how close the refinement is to a plateau, and how many rounds remain.
 pub fn lines(session: &Refinement) -> Vec<String> {
-    let unit = match session.mode {
-        Mode::Plan => "line",
-        _ => "bead",
-    };
-    let measured = measured(session);
-    let amount = measured.iter().fold(0_u64, |sum, mark| match mark {
-        PictureBar::Number(number) => sum.saturating_add(*number),
-        PictureBar::Unknown | PictureBar::Cut => sum,
-    });
     let mut lines = Vec::new();
     if !session.history.is_empty() {
-        let of = |marks: &[PictureBar], sum: u64, what: &str| {
+        let of = |marks: &[PictureBar], sum: String| {
             let unknown = marks.iter().filter(|mark| **mark == PictureBar::Unknown).count();
             let unknown = match unknown {
                 0 => String::new(),
                 unknown => format!(", {unknown} unknown"),
             };
-            format!("{}  {}{unknown}", bars(marks), count(sum, what))
+            format!("{}  {sum}{unknown}", bars(marks))
         };
-        lines.push(format!(
-            "said      {}",
-            of(&reported_bars(session), session.total_changes, "change")
-        ));
-        lines.push(format!("measured  {}", of(&measured, amount, unit)));
+        let said = counted(session.total_changes as usize, "change", "changes");
+        let measured = total_measured(session) as usize;
+        let measured = match session.mode {
+            Mode::Plan => counted(measured, "line", "lines"),
+            _ => counted(measured, "bead", "beads"),
+        };
+        lines.push(format!("said      {}", of(&reported_bars(session), said)));
+        lines.push(format!("measured  {}", of(&measured_bars(session), measured)));
     }
     let (done, most) = (session.iterations_completed, session.settings.max_iterations);
     let mut standing = format!("round {done} of {most}, {} left", session.left());
-    let streak = evaluate_rounds(&session.history, &session.settings).streak;
+    let streak = streak(&session.history, &session.settings);
     if streak > 0 && !session.status.is_over() {
         let needed = session.settings.plateau_threshold;
         standing.push_str(&format!(
@@ -105,16 +107,11 @@ pub fn lines(session: &Refinement) -> Vec<String> {
     lines
 }
 
-/// Formats `1 change`, `2 changes`.
-pub(super) fn count(number: u64, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::modes::refine::RefineSettings;
-    use crate::modes::refine::measure::{ArtefactChange, PlanChange};
+    use crate::modes::refine::measure::PlanChange;
     use jiff::Timestamp;
 
     fn numbers(numbers: &[u64]) -> Vec<PictureBar> {
@@ -164,7 +161,7 @@ mod tests {
             history: vec![entry(1, Some(5), 40), entry(2, None, 1), cut, entry(3, Some(1), 2)],
             iterations_completed: 3,
             total_changes: 6,
-            ..Refinement::new(Mode::Plan, "p.md", RefineSettings::default(), Timestamp::UNIX_EPOCH)
+            ..Refinement::new("p.md", RefineSettings::default(), Timestamp::UNIX_EPOCH)
         }
     }
 
@@ -188,8 +185,7 @@ mod tests {
 
     #[test]
     fn one_that_has_had_no_round_has_no_bars() {
-        let session =
-            Refinement::new(Mode::Beads, "", RefineSettings::default(), Timestamp::UNIX_EPOCH);
+        let session = Refinement::new("", RefineSettings::default(), Timestamp::UNIX_EPOCH);
         assert_eq!(lines(&session), ["round 0 of 10, 10 left"]);
     }
 }

@@ -7,7 +7,6 @@
 use crate::tasks::plan::{closes, opening};
 use crate::text::sanitize::acts;
 use crate::text::truncate::bounded;
-use std::fmt;
 
 /// Label of the line with the number.
 const CHANGES: &str = "CHANGES";
@@ -21,54 +20,20 @@ pub const FORM: &str = "CHANGES: {number}\nSUMMARY: {one-line summary of changes
 /// UTF-16 units kept of a summary.
 const KEPT: usize = 300;
 
-/// What a message reports about its round.
+/// What a message reports about its round, or what is wrong with each of its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoundReport {
     /// How many changes the round made.
-    pub changes: Result<u32, ContractFlaw>,
+    pub changes: Result<u32, String>,
     /// A summary of the changes on one line.
-    pub summary: Result<String, ContractFlaw>,
-}
-
-/// Why a line cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ContractFlaw {
-    /// No line has a number.
-    NoChanges,
-    /// The text after the label is not a whole number.
-    NoNumber(String),
-    /// Two lines give different numbers.
-    Contradicts {
-        /// The last number before it that differs.
-        before: u32,
-        last: u32,
-    },
-    /// The summary is missing, or is still the placeholder.
-    NoSummary,
-}
-
-impl fmt::Display for ContractFlaw {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ContractFlaw::NoChanges => {
-                to.write_str("The line `CHANGES:` is missing or empty; `CHANGES: 0` is valid.")
-            }
-            ContractFlaw::NoNumber(given) => {
-                let given = bounded(given, 60);
-                write!(to, "`CHANGES:` must be one whole number, not `{given}`.")
-            }
-            ContractFlaw::Contradicts { before, last } => {
-                write!(to, "`CHANGES:` appears twice, as {before} and as {last}.")
-            }
-            ContractFlaw::NoSummary => to.write_str("The line `SUMMARY:` is missing or empty."),
-        }
-    }
+    pub summary: Result<String, String>,
 }
 
 impl RoundReport {
-    /// The lines that are missing or malformed.
-    pub fn flaws(&self) -> Vec<&ContractFlaw> {
-        self.changes.as_ref().err().into_iter().chain(self.summary.as_ref().err()).collect()
+    /// What is wrong with the lines, one sentence for each.
+    pub fn flaws(&self) -> Vec<&str> {
+        let flaws = [self.changes.as_ref().err(), self.summary.as_ref().err()];
+        flaws.into_iter().flatten().map(String::as_str).collect()
     }
 }
 
@@ -121,12 +86,11 @@ fn item(line: &str) -> Option<&str> {
 }
 
 /// The message to an agent whose lines could not be read.
-pub fn ask_again(flaws: &[&ContractFlaw]) -> String {
-    let flaws: Vec<String> = flaws.iter().map(|flaw| format!("{flaw} ")).collect();
+pub fn ask_again(flaws: &[&str]) -> String {
     format!(
-        "The end of this round cannot be read. {}Change nothing more. Answer with these two lines \
+        "The end of this round cannot be read. {} Change nothing more. Answer with these two lines \
          for your work in this round, and write nothing after them:\n\n{FORM}",
-        flaws.concat()
+        flaws.join(" ")
     )
 }
 
@@ -147,30 +111,35 @@ fn that_count(message: &str) -> Vec<&str> {
     counting.into_iter().map(|(_, line)| line).collect()
 }
 
-fn changes(lines: &[&str]) -> Result<u32, ContractFlaw> {
+fn changes(lines: &[&str]) -> Result<u32, String> {
     let values = after(CHANGES, lines);
     let last = values.last().map(|text| bare(text)).unwrap_or_default();
     if last.is_empty() {
-        return Err(ContractFlaw::NoChanges);
+        return Err("The line `CHANGES:` is missing or empty; `CHANGES: 0` is valid.".to_owned());
     }
-    let last = number(last).ok_or_else(|| ContractFlaw::NoNumber(last.to_owned()))?;
+    let last = number(last).ok_or_else(|| {
+        format!("`CHANGES:` must be one whole number, not `{}`.", bounded(last, 60))
+    })?;
     // A value that is not a number does not contradict one: a message may show the form before it
     // fills it in.
     let mut others = values.iter().filter_map(|text| number(bare(text)));
     match others.rfind(|other| *other != last) {
-        Some(before) => Err(ContractFlaw::Contradicts { before, last }),
+        Some(before) => Err(format!("`CHANGES:` appears twice, as {before} and as {last}.")),
         None => Ok(last),
     }
 }
 
 /// The last summary counts: unlike numbers, summaries cannot contradict each other.
-fn summary(lines: &[&str]) -> Result<String, ContractFlaw> {
+fn summary(lines: &[&str]) -> Result<String, String> {
     let values = after(SUMMARY, lines);
     let text = values.last().copied().unwrap_or_default();
     let is_form = text.starts_with('{') && text.ends_with('}');
     let text: String = text.chars().filter(|letter| !acts(*letter)).collect();
     let text = text.trim();
-    if text.is_empty() || is_form { Err(ContractFlaw::NoSummary) } else { Ok(bounded(text, KEPT)) }
+    if text.is_empty() || is_form {
+        return Err("The line `SUMMARY:` is missing or empty.".to_owned());
+    }
+    Ok(bounded(text, KEPT))
 }
 
 /// The texts after this label, in order. A label in other letter case counts only if the exact
@@ -401,7 +370,7 @@ mod tests {
             assert_eq!(flaws(message), expected, "{message}");
         }
         assert_eq!(
-            ask_again(&[&ContractFlaw::NoChanges, &ContractFlaw::NoSummary]),
+            ask_again(&[no_changes, no_summary]),
             format!(
                 "The end of this round cannot be read. {no_changes} {no_summary} Change nothing more. Answer \
                  with these two lines for your work in this round, and write nothing after them:\n\n\

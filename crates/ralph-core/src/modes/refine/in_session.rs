@@ -3,7 +3,8 @@
 //! The session only orchestrates, and it has room for only a few rounds. The limit is enforced
 //! where the Agent tool is called, so a wrong count by the model cannot exceed it.
 
-use super::MOST_IN_FOREGROUND;
+use super::state::Refinement;
+use super::{MOST_IN_FOREGROUND, Status, say};
 use crate::modes::flow;
 use crate::modes::mode::ModeRules;
 use crate::modes::parallel::{AgentCall, Grant};
@@ -37,11 +38,13 @@ impl AtStop for Refine {
         if let Some(blocked) = state.blocked.take_if(|_| !seen.steer_waits) {
             return wait_for_person(state, blocked.what, seen.now);
         }
-        let (done, limit) = (state.iteration, state.stall_limit);
-        let over = match (used_up(state, seen.now), state.refining_mut()) {
-            (Some((kind, detail)), _) => Some((kind, detail, None)),
-            (None, Some(refining)) => stands_still(refining, done, limit, seen.steer_waits),
-            (None, None) => None,
+        let over = match used_up(state, seen.now) {
+            Some((kind, detail)) => Some((kind, detail, None)),
+            None if stands_still(state, seen.steer_waits) => {
+                let detail = format!("no round ran at {}", stops(state.stall_limit));
+                Some((EndingKind::Stalled, detail, Some(Signal::NoChange)))
+            }
+            None => None,
         };
         if let Some((kind, detail, cause)) = over {
             state.errors.push(LoopError { at: seen.now, message: format!("{kind}: {detail}") });
@@ -56,7 +59,7 @@ impl AtStop for Refine {
     }
 
     fn next_step(&self, state: &LoopState, _seen: &StopInputs) -> NextStep {
-        let next = next_in_the_line(state);
+        let next = state.refining().map(|refining| next(state, refining).0).unwrap_or_default();
         NextStep::new(&state.position(), "", &next, next_step_text(state))
     }
 }
@@ -179,37 +182,48 @@ pub fn full(refining: &RefineState) -> String {
     )
 }
 
-/// Ends a refinement that has not moved for `limit` stops: no round done and no agent called.
-fn stands_still(
-    refining: &mut RefineState,
-    done: u32,
-    limit: u32,
-    heard: bool,
-) -> Option<(EndingKind, String, Option<Signal>)> {
+/// True if the refinement has not moved for as many stops as its limit allows: no round done and no
+/// agent called.
+fn stands_still(state: &mut LoopState, heard: bool) -> bool {
+    let (done, limit) = (state.iteration, state.stall_limit);
+    let Some(refining) = state.refining_mut() else { return false };
     let at = done + u32::try_from(refining.calls.len()).unwrap_or(u32::MAX - done);
     let has_moved = refining.told_at != at || heard;
     refining.still = if has_moved { 0 } else { refining.still + 1 };
     refining.told_at = at;
-    (refining.still >= limit).then(|| {
-        let detail = format!("no round ran at {}", stops(limit));
-        (EndingKind::Stalled, detail, Some(Signal::NoChange))
-    })
+    refining.still >= limit
 }
+
+/// Brings the loop in line with its refinement: counts the rounds, and ends the loop with the
+/// refinement, or once no round is open and the session has room for no more.
+pub fn follow(state: &mut LoopState, session: &Refinement, now: Timestamp) {
+    let done = session.iterations_completed;
+    let open = session.round.as_ref().map_or(0, |open| open.iteration);
+    if !state.is_live() {
+        return;
+    }
+    let Some(refining) = state.refining_mut() else { return };
+    refining.open = open;
+    state.iteration = done;
+    let has_room = open > 0 || made(state).max(done) < MOST_IN_FOREGROUND;
+    let kind = match session.status {
+        Status::Plateau => EndingKind::Plateau,
+        Status::MaxIterations => EndingKind::MaxIterations,
+        Status::Cancelled => EndingKind::Cancelled,
+        _ if has_room => return,
+        _ => return state.end(EndingKind::MaxIterations, FULL, now),
+    };
+    state.end(kind, say::ending(session).swap_remove(0), now);
+}
+
+/// Why the loop of a session ends before its refinement.
+pub const FULL: &str = "a conversation has room for no more agents";
 
 /// The text for the model at a stop: the progress and the next step.
 pub fn next_step_text(state: &LoopState) -> String {
     let Some(refining) = state.refining() else { return String::new() };
-    let RefineState { name, word, open, .. } = refining;
     let (done, most) = (state.iteration, state.max_iterations);
-    let next = match open {
-        0 if is_full(refining) => full(refining),
-        0 => format!("`ralph refine begin --id {word}` opens round {}.", done + 1),
-        round => format!(
-            "Round {round} is open: pass the whole answer of its agent to `ralph refine end \
-             --id {word}` on standard input. If no agent was called for it, `ralph refine \
-             begin --id {word}` repeats its prompt."
-        ),
-    };
+    let (name, (_, next)) = (&refining.name, next(state, refining));
     let text = format!(
         "Ralph refinement `{name}`: {done} of {most} {} done, and it is not over. {next} Ralph \
          reports its end; the user can end it with /ralph-cancel.",
@@ -218,24 +232,33 @@ pub fn next_step_text(state: &LoopState) -> String {
     bounded(&text, LIMIT)
 }
 
-/// The next step in a few words.
-fn next_in_the_line(state: &LoopState) -> String {
-    let Some(refining) = state.refining() else { return String::new() };
-    let RefineState { word, open, .. } = refining;
-    match open {
-        0 if is_full(refining) => {
+/// The next step, in a few words and in full.
+fn next(state: &LoopState, refining: &RefineState) -> (String, String) {
+    let (word, next) = (&refining.word, state.iteration + 1);
+    match refining.open {
+        0 if is_full(refining) => (
             "tell the user how it stands; this conversation has no room for another round"
-                .to_owned()
-        }
-        0 => {
-            format!("open round {} with `ralph refine begin --id {word}`", state.iteration + 1)
-        }
-        round => format!("finish round {round} with `ralph refine end --id {word}`"),
+                .to_owned(),
+            full(refining),
+        ),
+        0 => (
+            format!("open round {next} with `ralph refine begin --id {word}`"),
+            format!("`ralph refine begin --id {word}` opens round {next}."),
+        ),
+        round => (
+            format!("finish round {round} with `ralph refine end --id {word}`"),
+            format!(
+                "Round {round} is open: pass the whole answer of its agent to `ralph refine end \
+                 --id {word}` on standard input. If no agent was called for it, `ralph refine \
+                 begin --id {word}` repeats its prompt."
+            ),
+        ),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::RefineSettings;
     use super::*;
     use crate::state::{Blocked, Phase};
     use crate::stop::AllowReason;
@@ -339,6 +362,58 @@ mod tests {
             Refine.loop_prompt("Ralph loop L", &between, &["be brief".to_owned()], seen().now);
         assert!(whole.starts_with("Ralph loop L") && whole.contains("STEER: be brief"), "{whole}");
         assert!(whole.ends_with(&next_step_text(&between)), "{whole}");
+    }
+
+    #[test]
+    fn the_loop_follows_its_refinement_and_ends_with_it_or_when_there_is_no_room() {
+        const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+        let refinement = |done: u32, is_open: bool, status: Status| {
+            let mut session = Refinement::new("p.md", RefineSettings::default(), NOW);
+            session.iterations_completed = done;
+            if is_open {
+                session.begin("", "", NOW).unwrap();
+            }
+            Refinement { status, ..session }
+        };
+        let followed = |n_calls: usize, session: Refinement| {
+            let mut state = state(0, 1, n_calls);
+            follow(&mut state, &session, NOW);
+            let open = state.refining().unwrap().open;
+            let ending = state.ending.map(|ending| (ending.kind, ending.detail));
+            (state.iteration, open, ending)
+        };
+        let full = || Some((EndingKind::MaxIterations, FULL.to_owned()));
+        for (n_calls, done, is_open, expected) in [
+            (1, 2, true, (2, 3, None)),
+            (4, 4, false, (4, 0, None)),
+            (5, 4, true, (4, 5, None)),
+            (5, 4, false, (4, 0, full())),
+            // Rounds that were made elsewhere use up the room, too.
+            (0, 5, false, (5, 0, full())),
+        ] {
+            assert_eq!(followed(n_calls, refinement(done, is_open, Status::Running)), expected);
+        }
+        for (status, kind, detail) in [
+            (
+                Status::Plateau,
+                EndingKind::Plateau,
+                "plateau at round 3: the plan no longer changes",
+            ),
+            (
+                Status::MaxIterations,
+                EndingKind::MaxIterations,
+                "ended after 3 rounds, its limit, and the plan still changes",
+            ),
+            (Status::Cancelled, EndingKind::Cancelled, "cancelled by the user"),
+        ] {
+            let expected = (3, 0, Some((kind, detail.to_owned())));
+            assert_eq!(followed(1, refinement(3, false, status)), expected);
+        }
+        let mut over = state(2, 1, 1);
+        over.end(EndingKind::Stalled, "it was", NOW);
+        let before = over.clone();
+        follow(&mut over, &refinement(3, false, Status::Plateau), NOW);
+        assert_eq!(over, before, "what has ended stays as it is");
     }
 
     #[test]

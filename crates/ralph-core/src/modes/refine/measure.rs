@@ -13,6 +13,7 @@ pub use text::plan;
 
 use super::RefineSettings;
 use crate::state::Extra;
+use crate::text::plural::counted;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -22,18 +23,6 @@ use std::fmt;
 pub enum ArtefactChange {
     Plan(PlanChange),
     Beads(BeadChange),
-}
-
-impl ArtefactChange {
-    /// True if nothing changed.
-    pub fn is_empty(&self) -> bool {
-        match self {
-            ArtefactChange::Plan(plan) => plan.lines == 0 && plan.sections == 0,
-            ArtefactChange::Beads(BeadChange { added, changed, closed, removed, .. }) => {
-                [added, changed, closed, removed].iter().all(|number| **number == 0)
-            }
-        }
-    }
 }
 
 /// How much of a plan changed. One that lacks a member is unknown, not zero.
@@ -84,31 +73,23 @@ impl ArtefactChange {
 
 impl fmt::Display for ArtefactChange {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ArtefactChange::Plan(PlanChange { lines: 0, .. }) => to.write_str("nothing"),
-            ArtefactChange::Plan(change) => {
-                let of = |number: u64, what: &str| match number {
-                    1 => format!("1 {what}"),
-                    _ => format!("{number} {what}s"),
-                };
-                let (lines, sections) = (change.lines, change.sections);
-                write!(to, "{} in {}", of(lines, "line"), of(sections, "section"))
+        let parts = match self {
+            _ if self.amount() == 0 => return to.write_str("nothing"),
+            ArtefactChange::Plan(PlanChange { lines, sections, .. }) => {
+                let lines = counted(*lines as usize, "line", "lines");
+                return write!(
+                    to,
+                    "{lines} in {}",
+                    counted(*sections as usize, "section", "sections")
+                );
             }
-            ArtefactChange::Beads(change) => {
-                let counts = [
-                    (change.added, "added"),
-                    (change.changed, "changed"),
-                    (change.closed, "closed"),
-                    (change.removed, "removed"),
-                ];
-                let said = counts.iter().filter(|(number, _)| *number > 0);
-                let said: Vec<String> =
-                    said.map(|(number, what)| format!("{number} {what}")).collect();
-                to.write_str(
-                    if said.is_empty() { "nothing".to_owned() } else { said.join(", ") }.as_str(),
-                )
+            ArtefactChange::Beads(BeadChange { added, changed, closed, removed, .. }) => {
+                [(added, "added"), (changed, "changed"), (closed, "closed"), (removed, "removed")]
             }
-        }
+        };
+        let parts = parts.iter().filter(|(number, _)| **number > 0);
+        let parts: Vec<String> = parts.map(|(number, what)| format!("{number} {what}")).collect();
+        to.write_str(&parts.join(", "))
     }
 }
 

@@ -5,27 +5,12 @@
 
 use super::contract;
 use crate::tasks::plan::opening;
-use std::fmt;
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PromptFlaw {
-    /// The line, counted from 1.
-    pub line: usize,
-    /// What is wrong, and what to do.
-    pub what: String,
-}
-
-impl fmt::Display for PromptFlaw {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(to, "line {}: {}", self.line, self.what)
-    }
-}
 
 /// Replaces every variable of the prompt.
 ///
 /// # Errors
-/// All errors in the prompt: names without a value, and variables that do not end on their line.
-pub fn render(template: &str, given: &[(&str, &str)]) -> Result<String, Vec<PromptFlaw>> {
+/// All errors in the prompt, each with its line: names without a value, and variables that do not end on their line.
+pub fn render(template: &str, given: &[(&str, &str)]) -> Result<String, Vec<String>> {
     let (mut text, mut flaws) = (String::with_capacity(template.len()), Vec::new());
     for (at, line) in template.split_inclusive('\n').enumerate() {
         let mut rest = line;
@@ -37,7 +22,7 @@ pub fn render(template: &str, given: &[(&str, &str)]) -> Result<String, Vec<Prom
                 continue;
             }
             text.push_str(before);
-            let mut flaw = |what| flaws.push(PromptFlaw { line: at + 1, what });
+            let mut flaw = |what| flaws.push(format!("line {}: {what}", at + 1));
             let Some((name, behind)) = after.split_once('}') else {
                 flaw("`${` has no `}` on its line; write `$${` for the two letters".to_owned());
                 rest = "";
@@ -174,8 +159,7 @@ impl Prompt {
             flaws.push("it holds a NUL character".to_owned());
         }
         let given: Vec<(&str, &str)> = self.variables().iter().map(|name| (*name, "x")).collect();
-        let of_variables = render(text, &given).err().unwrap_or_default();
-        flaws.extend(of_variables.iter().map(ToString::to_string));
+        flaws.extend(render(text, &given).err().unwrap_or_default());
         flaws
     }
 }

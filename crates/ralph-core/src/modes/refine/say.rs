@@ -1,8 +1,8 @@
 //! The messages to the user about a round and about the end of a refinement.
 
-use super::chart::count;
 use super::state::{Refinement, RoundEntry};
-use super::{Mode, PlanAfter, Plateau, RefineOutcome, RoundEnd, Status};
+use super::{Mode, PlanAfter, RoundEnd, Status};
+use crate::text::plural::counted;
 use crate::text::truncate::bounded;
 
 /// Maximum length of a commit's subject, in UTF-16 units.
@@ -15,69 +15,61 @@ pub fn round(session: &Refinement, entry: &RoundEntry) -> Vec<String> {
         Some(measured) => format!("measured: {measured}"),
         None => "what changed could not be measured".to_owned(),
     };
-    let said = match (&entry.end, entry.changes) {
-        (RoundEnd::Interrupted, _) => {
+    let said = match entry.end {
+        RoundEnd::Interrupted => {
             format!("round {at} of {most} was cut: {}; it runs again", entry.summary)
         }
-        (_, Some(changes)) => {
-            let changes = count(changes.into(), "change");
+        _ => {
             let summary = match entry.summary.as_str() {
                 "" => String::new(),
                 summary => format!(" ({summary})"),
             };
-            format!("round {at} of {most}: {changes}{summary}; {measured}")
-        }
-        (_, None) => {
-            format!("round {at} of {most}: it reported no number of changes; {measured}")
+            format!("round {at} of {most}: {}{summary}; {measured}", reported(entry))
         }
     };
-    let mut lines = vec![said];
-    let what = artefact(session);
-    if entry.edited_before {
-        lines.push(format!(
-            "{what} changed between the rounds; the count towards a plateau starts again"
-        ));
-    }
-    match &entry.plan {
-        PlanAfter::KeptEdit => lines.push(format!(
+    std::iter::once(said).chain(remarks(session, entry)).collect()
+}
+
+fn reported(entry: &RoundEntry) -> String {
+    entry.changes.map_or_else(
+        || "it reported no number of changes".to_owned(),
+        |changes| counted(changes as usize, "change", "changes"),
+    )
+}
+
+/// What else the user should know about a round, one sentence each.
+pub fn remarks(session: &Refinement, entry: &RoundEntry) -> Vec<String> {
+    let (what, at) = (artefact(session), entry.iteration);
+    let edited =
+        format!("{what} changed between the rounds; the count towards a plateau starts again");
+    let after = match &entry.plan {
+        PlanAfter::KeptEdit => Some(format!(
             "{what} was edited while round {at} ran: that edit stays, and the text of the round is \
              kept as a version"
         )),
-        PlanAfter::Declined => {
-            lines.push("its changes were declined; the plan is unchanged".to_owned());
-        }
-        PlanAfter::Applied | PlanAfter::Other(_) => {}
-    }
-    lines
+        PlanAfter::Declined => Some("its changes were declined; the plan is unchanged".to_owned()),
+        PlanAfter::Applied | PlanAfter::Other(_) => None,
+    };
+    entry.edited_before.then_some(edited).into_iter().chain(after).collect()
 }
 
 /// How the refinement ended, in one or two lines; empty while it continues.
-pub fn ending(session: &Refinement, outcome: &RefineOutcome) -> Vec<String> {
-    let what = artefact(session);
-    match outcome {
-        RefineOutcome::Plateau(plateau) => {
-            let at = plateau.at;
-            let mut lines = vec![format!("plateau at round {at}: {what} no longer changes")];
-            if plateau.is_early {
-                lines.push(format!(
-                    "the plateau came early (round {at}): a fresh session may find more. Open one \
-                     and type `/plan-refinery context`, then `/plan-refinery review`"
-                ));
-            }
-            lines
+pub fn ending(session: &Refinement) -> Vec<String> {
+    let (what, done) = (artefact(session), session.iterations_completed);
+    let (ending, at) = match (&session.status, session.plateau()) {
+        (_, Some(at)) => (format!("plateau at round {at}: {what} no longer changes"), at),
+        (Status::MaxIterations, _) => {
+            let rounds = counted(done as usize, "round", "rounds");
+            (format!("ended after {rounds}, its limit, and {what} still changes"), done)
         }
-        RefineOutcome::Cap { at } => vec![format!(
-            "ended after {}, its limit, and {what} still changes",
-            count((*at).into(), "round")
-        )],
-        RefineOutcome::Interrupted { iteration } => {
-            vec![format!("interrupted in round {iteration}; continuing runs that round again")]
-        }
-        RefineOutcome::Cancelled => vec!["cancelled by the user".to_owned()],
-        RefineOutcome::Begin { .. } | RefineOutcome::AskAgain(_) | RefineOutcome::Next { .. } => {
-            Vec::new()
-        }
-    }
+        (Status::Cancelled, _) => ("cancelled by the user".to_owned(), done),
+        _ => return Vec::new(),
+    };
+    let advice = format!(
+        "the plateau came early (round {at}): a fresh session may find more. Open one and type \
+         `/plan-refinery context`, then `/plan-refinery review`"
+    );
+    std::iter::once(ending).chain(session.is_early().then_some(advice)).collect()
 }
 
 /// The message of the commit with a round's change of the plan: the round's summary, and its
@@ -93,32 +85,13 @@ pub fn commit(name: &str, session: &Refinement, entry: &RoundEntry) -> String {
         // If the subject is cut, the body repeats it in full.
         Some(_) => (bounded(&line, SUBJECT), format!("{line}\n\n")),
     };
-    let said = match entry.changes {
-        Some(changes) => count(changes.into(), "change"),
-        None => "it reported no number of changes".to_owned(),
-    };
     let measured = entry.measured.as_ref().map(|it| format!("; measured: {it}"));
     format!(
-        "{subject}\n\n{rest}Round {} of the refinement {name} of {file}: {said}{}.\n",
+        "{subject}\n\n{rest}Round {} of the refinement {name} of {file}: {}{}.\n",
         entry.iteration,
+        reported(entry),
         measured.unwrap_or_default()
     )
-}
-
-/// How a finished refinement ended, from its stored status; empty while it continues.
-pub fn of_status(session: &Refinement) -> Vec<String> {
-    let at = session.iterations_completed;
-    let outcome = match (
-        &session.status,
-        super::evaluate_rounds(&session.history, &session.settings).plateau,
-    ) {
-        (Status::Plateau, Some(plateau)) => RefineOutcome::Plateau(plateau),
-        (Status::Plateau, None) => RefineOutcome::Plateau(Plateau { at, is_early: false }),
-        (Status::MaxIterations, _) => RefineOutcome::Cap { at },
-        (Status::Cancelled, _) => RefineOutcome::Cancelled,
-        (Status::Running | Status::Interrupted | Status::Other(_), _) => return Vec::new(),
-    };
-    ending(session, &outcome)
 }
 
 fn artefact(session: &Refinement) -> &'static str {
@@ -127,13 +100,13 @@ fn artefact(session: &Refinement) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::RefineSettings;
     use super::super::measure::{ArtefactChange, PlanChange};
-    use super::super::{Plateau, RefineSettings};
     use super::*;
     use jiff::Timestamp;
 
     fn session() -> Refinement {
-        Refinement::new(Mode::Plan, "p.md", RefineSettings::default(), Timestamp::UNIX_EPOCH)
+        Refinement::new("p.md", RefineSettings::default(), Timestamp::UNIX_EPOCH)
     }
 
     #[track_caller]
@@ -163,7 +136,9 @@ mod tests {
         check(|entry| entry.changes = Some(1), &["1 change (clearer"]);
         check(
             |entry| (entry.changes, entry.measured) = (None, None),
-            &["it reported no number of changes; what changed could not be measured"],
+            &[
+                "it reported no number of changes (clearer steps); what changed could not be measured",
+            ],
         );
     }
 
@@ -200,20 +175,5 @@ mod tests {
         let (subject, body) = long.split_once("\n\n").unwrap();
         assert!(subject.chars().count() <= SUBJECT && subject.ends_with('…'), "{subject}");
         assert!(body.starts_with("word word"), "what was cut stands below: {body}");
-    }
-
-    #[test]
-    fn an_early_plateau_brings_the_advice_and_a_late_one_does_not() {
-        let of =
-            |at, is_early| ending(&session(), &RefineOutcome::Plateau(Plateau { at, is_early }));
-        let early = of(4, true).join("\n");
-        assert!(
-            early.contains("early (round 4)") && early.contains("`/plan-refinery context`"),
-            "{early}"
-        );
-        assert_eq!(of(5, false), ["plateau at round 5: the plan no longer changes"]);
-        let cap = ending(&session(), &RefineOutcome::Cap { at: 10 });
-        assert!(cap[0].starts_with("ended after 10 rounds"), "{cap:?}");
-        assert!(ending(&session(), &RefineOutcome::Next { iteration: 2 }).is_empty());
     }
 }

@@ -6,9 +6,11 @@
 
 mod document;
 mod session;
+mod version;
 
 pub use document::{Damaged, RefineDocument};
 pub use session::{OpenRound, Refinement, RoundEntry};
+pub use version::{KeptVersion, What};
 
 use crate::text::sanitize::acts;
 

@@ -1,8 +1,8 @@
-//! What follows an event in a refinement: the next round, a question, or the end, and whether the last
-//! rounds changed little enough for an end.
+//! The rounds of a refinement: what may begin, what an end or a cut changes, and whether the last rounds
+//! changed little enough for an end.
 //!
-//! Every end of a refinement is decided here, from the refinement's own data. A refused event
-//! changes nothing.
+//! Every end of a refinement is decided here, from the refinement's own data. What is refused changes
+//! nothing.
 
 use crate::modes::refine::measure::ArtefactChange;
 use crate::modes::refine::state::{OpenRound, Refinement, RoundEntry};
@@ -11,262 +11,196 @@ use crate::text::plural::noun;
 use crate::text::sanitize::plain;
 use crate::text::truncate::bounded;
 use jiff::Timestamp;
-use std::fmt;
 
 /// UTF-16 units kept of the reason why a round was cut.
 const KEPT: usize = 300;
 
-/// Something that happened to a refinement.
-#[derive(Debug, Clone, PartialEq)]
-pub enum RefineEvent<'a> {
-    /// A round is about to begin: the first, the next, or the repetition of one that was cut.
-    Begun {
-        /// Digest of the artefact as it is now.
-        artefact: &'a str,
-    },
-    /// The client ended its turn.
-    Ended {
-        message: &'a str,
-        /// The change since the round began; `None` if it could not be measured.
-        measured: Option<ArtefactChange>,
-        /// What happened to the plan that the round wrote.
-        plan: PlanAfter,
-        /// Digest of the artefact as it is now.
-        artefact: &'a str,
-    },
-    /// The client, or the process that ran it, exited or was ended.
-    Cut {
-        why: &'a str,
-        /// The change since the round began; `None` if it could not be measured.
-        measured: Option<ArtefactChange>,
-        /// Digest of the artefact as it is now.
-        artefact: &'a str,
-    },
-    /// The user ended the refinement.
-    Cancelled,
+/// The artefact after a round.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ArtefactAfter {
+    /// The change since the round began; `None` if it could not be measured.
+    pub measured: Option<ArtefactChange>,
+    /// What happened to the plan that the round wrote.
+    pub plan: PlanAfter,
+    /// Digest of the artefact as it is now.
+    pub digest: String,
 }
 
-/// What follows an event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RefineOutcome {
-    Begin {
-        /// The number of the round, from 1.
-        iteration: u32,
-        /// True if the artefact was changed from outside since the previous round.
-        edited_before: bool,
-    },
-    /// The client of this round is asked again with this text, in the same session.
-    AskAgain(String),
-    /// Another round follows.
-    Next {
-        /// The number of the round, from 1.
-        iteration: u32,
-    },
-    /// The artefact no longer changes.
-    Plateau(Plateau),
-    /// The refinement has had its maximum number of rounds.
-    Cap { at: u32 },
-    /// The round was cut; the refinement continues on request.
-    Interrupted {
-        /// The round that will be repeated.
-        iteration: u32,
-    },
-    /// The user ended the refinement.
-    Cancelled,
-}
-
-/// Why an event is refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RefineRefusal {
-    NoRound,
-    /// A round is already in progress.
-    RoundOpen {
-        iteration: u32,
-    },
-    Over(Status),
-    /// The refinement has had its maximum number of rounds.
-    NoRoundLeft {
-        max_iterations: u32,
-    },
-    /// The mode or the status comes from a newer version.
-    Unknown(String),
-}
-
-impl fmt::Display for RefineRefusal {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RefineRefusal::NoRound => to.write_str("no round is open; begin one first"),
-            RefineRefusal::RoundOpen { iteration } => write!(
-                to,
+impl Refinement {
+    /// Opens a round: the first, the next, or the repetition of one that was cut. Returns its number.
+    /// `artefact` is the artefact's digest, and `client_session` the session that makes the round, if
+    /// it is known.
+    ///
+    /// # Errors
+    /// Why no round may begin, and what to do.
+    pub fn begin(
+        &mut self,
+        artefact: &str,
+        client_session: &str,
+        now: Timestamp,
+    ) -> Result<u32, String> {
+        self.known()?;
+        if let Some(OpenRound { iteration, .. }) = &self.round {
+            return Err(format!(
                 "round {iteration} is open; end it, or record it as cut, before the next"
-            ),
-            RefineRefusal::Over(status) => {
-                write!(to, "the refinement is over ({status}); start one with another name")
-            }
-            RefineRefusal::NoRoundLeft { max_iterations } => write!(
-                to,
-                "the refinement has used all of its {max_iterations} {}; allow more, or start one \
-                 with another name",
-                noun(*max_iterations, "round", "rounds")
-            ),
-            RefineRefusal::Unknown(word) => {
-                let word = bounded(word, 60);
-                write!(
-                    to,
-                    "the refinement has `{word}`, which this ralph does not know; update ralph"
-                )
-            }
+            ));
         }
-    }
-}
-
-/// Applies an event to the refinement.
-///
-/// # Errors
-/// The event does not fit the refinement's state. The refinement is unchanged, except when the
-/// round's report was unreadable and no round was open.
-pub fn step(
-    session: &mut Refinement,
-    event: RefineEvent,
-    now: Timestamp,
-) -> Result<RefineOutcome, RefineRefusal> {
-    known(session)?;
-    match event {
-        RefineEvent::Begun { artefact } => begun(session, artefact, now),
-        RefineEvent::Ended { message, measured, plan, artefact } => {
-            let said = contract::read(message);
-            let flaws = said.flaws();
-            let open = session.round.as_mut().ok_or(RefineRefusal::NoRound)?;
-            if !flaws.is_empty() && !open.asked_again {
-                open.asked_again = true;
-                return Ok(RefineOutcome::AskAgain(contract::ask_again(&flaws)));
-            }
-            let entry = RoundEntry {
-                changes: said.changes.ok(),
-                summary: said.summary.unwrap_or_default(),
-                proposed: contract::proposals(message),
-                measured,
-                plan,
-                ..RoundEntry::default()
-            };
-            close(session, entry, artefact, now)?;
-            Ok(ended(session, now))
-        }
-        RefineEvent::Cut { why, measured, artefact } => {
-            let iteration = close(session, cut(why, measured), artefact, now)?;
-            session.status = Status::Interrupted;
-            Ok(RefineOutcome::Interrupted { iteration })
-        }
-        RefineEvent::Cancelled => {
-            if session.status.is_over() {
-                return Err(RefineRefusal::Over(session.status.clone()));
-            }
-            if session.round.is_some() {
-                let artefact = session.artefact.clone();
-                close(session, cut("the user ended the refinement", None), &artefact, now)?;
-            }
-            over(session, Status::Cancelled, now);
-            Ok(RefineOutcome::Cancelled)
-        }
-    }
-}
-
-fn known(session: &Refinement) -> Result<(), RefineRefusal> {
-    match (&session.mode, &session.status) {
-        (Mode::Other(word), _) | (_, Status::Other(word)) => {
-            Err(RefineRefusal::Unknown(word.clone()))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn begun(
-    session: &mut Refinement,
-    artefact: &str,
-    now: Timestamp,
-) -> Result<RefineOutcome, RefineRefusal> {
-    if let Some(open) = &session.round {
-        return Err(RefineRefusal::RoundOpen { iteration: open.iteration });
-    }
-    match session.status {
         // If the user raised the maximum number of rounds, the refinement continues.
-        Status::Running | Status::Interrupted | Status::MaxIterations => {}
-        _ => return Err(RefineRefusal::Over(session.status.clone())),
+        if self.status.is_over() && self.status != Status::MaxIterations {
+            return Err(self.is_over());
+        }
+        if self.left() == 0 {
+            let most = self.settings.max_iterations;
+            return Err(format!(
+                "the refinement has used all of its {most} {}; allow more, or start one with \
+                 another name",
+                noun(most, "round", "rounds")
+            ));
+        }
+        let iteration = self.iterations_completed + 1;
+        self.round = Some(OpenRound {
+            iteration,
+            started_at: now,
+            edited_before: !self.artefact.is_empty() && self.artefact != artefact,
+            client_session: client_session.to_owned(),
+            ..OpenRound::default()
+        });
+        artefact.clone_into(&mut self.artefact);
+        (self.status, self.ended_at) = (Status::Running, None);
+        Ok(iteration)
     }
-    if session.left() == 0 {
-        return Err(RefineRefusal::NoRoundLeft { max_iterations: session.settings.max_iterations });
+
+    /// The question to the client of the open round, if its last lines cannot be read. It is asked
+    /// once, in the same session.
+    pub fn ask_again(&mut self, message: &str) -> Option<String> {
+        let report = contract::read(message);
+        let flaws = report.flaws();
+        let open = self.round.as_mut().filter(|open| !open.asked_again && !flaws.is_empty())?;
+        open.asked_again = true;
+        Some(contract::ask_again(&flaws))
     }
-    let iteration = session.iterations_completed + 1;
-    let edited_before = !session.artefact.is_empty() && session.artefact != artefact;
-    session.artefact = artefact.to_owned();
-    session.round =
-        Some(OpenRound { iteration, started_at: now, edited_before, ..OpenRound::default() });
-    (session.status, session.ended_at) = (Status::Running, None);
-    Ok(RefineOutcome::Begin { iteration, edited_before })
+
+    /// Ends the open round with its client's last message; the status tells what follows.
+    ///
+    /// # Errors
+    /// No round is open.
+    pub fn end(
+        &mut self,
+        message: &str,
+        after: ArtefactAfter,
+        now: Timestamp,
+    ) -> Result<(), String> {
+        self.known()?;
+        let report = contract::read(message);
+        let entry = RoundEntry {
+            changes: report.changes.ok(),
+            summary: report.summary.unwrap_or_default(),
+            proposed: contract::proposals(message),
+            ..RoundEntry::default()
+        };
+        self.close(entry, after, now)?;
+        let at = self.iterations_completed;
+        if streak(&self.history, &self.settings) >= self.settings.plateau_threshold.max(1)
+            && at >= self.settings.min_iterations
+        {
+            self.plateau_at = Some(at);
+            self.over(Status::Plateau, now);
+        } else if self.left() == 0 {
+            self.over(Status::MaxIterations, now);
+        }
+        Ok(())
+    }
+
+    /// Records that the client of the open round, or the process that ran it, exited or was ended.
+    ///
+    /// # Errors
+    /// No round is open.
+    pub fn cut(&mut self, why: &str, after: ArtefactAfter, now: Timestamp) -> Result<(), String> {
+        self.known()?;
+        let why = plain(why);
+        let why: Vec<&str> = why.split_whitespace().collect();
+        let entry = RoundEntry {
+            summary: bounded(&why.join(" "), KEPT),
+            end: RoundEnd::Interrupted,
+            ..RoundEntry::default()
+        };
+        self.close(entry, after, now)?;
+        self.status = Status::Interrupted;
+        Ok(())
+    }
+
+    /// Ends the refinement at the user's request.
+    ///
+    /// # Errors
+    /// It is over already.
+    pub fn cancel(&mut self, now: Timestamp) -> Result<(), String> {
+        self.known()?;
+        if self.status.is_over() {
+            return Err(self.is_over());
+        }
+        if self.round.is_some() {
+            let after = ArtefactAfter { digest: self.artefact.clone(), ..ArtefactAfter::default() };
+            self.cut("the user ended the refinement", after, now)?;
+        }
+        self.over(Status::Cancelled, now);
+        Ok(())
+    }
+
+    fn known(&self) -> Result<(), String> {
+        match (&self.mode, &self.status) {
+            (Mode::Other(word), _) | (_, Status::Other(word)) => Err(format!(
+                "the refinement has `{}`, which this ralph does not know; update ralph",
+                bounded(word, 60)
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_over(&self) -> String {
+        format!("the refinement is over ({}); start one with another name", self.status)
+    }
+
+    /// Moves the open round to the history.
+    fn close(
+        &mut self,
+        entry: RoundEntry,
+        after: ArtefactAfter,
+        now: Timestamp,
+    ) -> Result<(), String> {
+        let open = self.round.take().ok_or("no round is open; begin one first")?;
+        if entry.end == RoundEnd::Done {
+            self.iterations_completed = open.iteration;
+            self.total_changes += u64::from(entry.changes.unwrap_or_default());
+        }
+        self.artefact = after.digest;
+        self.history.push(RoundEntry {
+            iteration: open.iteration,
+            measured: after.measured,
+            plan: after.plan,
+            edited_before: open.edited_before,
+            ended_at: Some(now),
+            ..entry
+        });
+        Ok(())
+    }
+
+    fn over(&mut self, status: Status, now: Timestamp) {
+        (self.status, self.ended_at) = (status, Some(now));
+    }
+
+    /// The round that reached the plateau, if the refinement ended at one.
+    pub fn plateau(&self) -> Option<u32> {
+        (self.status == Status::Plateau)
+            .then(|| self.plateau_at.unwrap_or(self.iterations_completed))
+    }
+
+    /// True if it ended at a plateau so early that a fresh session may find more to change.
+    pub fn is_early(&self) -> bool {
+        self.plateau().is_some_and(|at| at <= EARLY)
+    }
 }
 
-fn cut(why: &str, measured: Option<ArtefactChange>) -> RoundEntry {
-    let why = plain(why);
-    let why: Vec<&str> = why.split_whitespace().collect();
-    RoundEntry {
-        summary: bounded(&why.join(" "), KEPT),
-        measured,
-        end: RoundEnd::Interrupted,
-        ..RoundEntry::default()
-    }
-}
-
-/// Moves the open round to the history, and returns its number.
-fn close(
-    session: &mut Refinement,
-    entry: RoundEntry,
-    artefact: &str,
-    now: Timestamp,
-) -> Result<u32, RefineRefusal> {
-    let open = session.round.take().ok_or(RefineRefusal::NoRound)?;
-    if entry.end == RoundEnd::Done {
-        session.iterations_completed = open.iteration;
-        session.total_changes += u64::from(entry.changes.unwrap_or_default());
-    }
-    artefact.clone_into(&mut session.artefact);
-    session.history.push(RoundEntry {
-        iteration: open.iteration,
-        edited_before: open.edited_before,
-        ended_at: Some(now),
-        ..entry
-    });
-    Ok(open.iteration)
-}
-
-/// Applies an event to the refinement.
-///
-/// # Errors
-/// The event does not fit the refinement's state; the refinement is unchanged.
-fn ended(session: &mut Refinement, now: Timestamp) -> RefineOutcome {
-    if let Some(plateau) = evaluate_rounds(&session.history, &session.settings).plateau {
-        session.plateau_at = Some(plateau.at);
-        over(session, Status::Plateau, now);
-        return RefineOutcome::Plateau(plateau);
-    }
-    if session.left() == 0 {
-        over(session, Status::MaxIterations, now);
-        return RefineOutcome::Cap { at: session.iterations_completed };
-    }
-    RefineOutcome::Next { iteration: session.iterations_completed + 1 }
-}
-
-fn over(session: &mut Refinement, status: Status, now: Timestamp) {
-    session.status = status;
-    session.ended_at = Some(now);
-}
-
-// Whether a refinement has settled: several consecutive rounds of little change.
-//
-// A round counts if it reports at most one change, the round before it reported at most two, and
-// the measured change is small too. An unknown number is never small: a round without a number or
-// a measurement, or a round that was cut, resets the count.
-
-/// The most changes that a counting round may report.
+/// The most changes that a round of little change may report.
 const LITTLE: u32 = 1;
 
 /// The most changes that the round before it may report.
@@ -275,26 +209,12 @@ const LITTLE_BEFORE: u32 = 2;
 /// The last round at which a plateau is early.
 const EARLY: u32 = 4;
 
-/// The state of a refinement after the rounds so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Look {
-    /// How many consecutive rounds of little change there are, up to the last round.
-    pub streak: u32,
-    /// The plateau, if the last round reached it.
-    pub plateau: Option<Plateau>,
-}
-
-/// The refinement no longer changes the artefact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Plateau {
-    /// The round that reached it.
-    pub at: u32,
-    /// True if the plateau came so early that a fresh session may find more to change.
-    pub is_early: bool,
-}
-
-/// Evaluates all rounds of a refinement.
-pub fn evaluate_rounds(history: &[RoundEntry], settings: &RefineSettings) -> Look {
+/// How many consecutive rounds of little change there are, up to the last round.
+///
+/// A round counts if it reports at most one change, the round before it reported at most two, and
+/// the measured change is small too. An unknown number is never small: a round without a number or
+/// a measurement, or a round that was cut, resets the count.
+pub fn streak(history: &[RoundEntry], settings: &RefineSettings) -> u32 {
     let (mut streak, mut before) = (0, None);
     for round in history {
         // An edit from outside makes the text a new one, so the round before it does not count.
@@ -307,9 +227,7 @@ pub fn evaluate_rounds(history: &[RoundEntry], settings: &RefineSettings) -> Loo
         streak = if is_little { streak + 1 } else { 0 };
         before = said;
     }
-    let at = history.last().map_or(0, |round| round.iteration);
-    let is_plateau = streak >= settings.plateau_threshold.max(1) && at >= settings.min_iterations;
-    Look { streak, plateau: is_plateau.then_some(Plateau { at, is_early: at <= EARLY }) }
+    streak
 }
 
 /// The changes that a round reports about the current text; `None` if it reports nothing about that
@@ -359,9 +277,11 @@ mod plateau_tests {
 
     /// The first round at which a refinement would end.
     fn first(rounds: &[RoundEntry], settings: &RefineSettings) -> Option<u32> {
-        (1..=rounds.len())
-            .find_map(|to| evaluate_rounds(&rounds[..to], settings).plateau)
-            .map(|one| one.at)
+        let is_plateau = |to: &u32| {
+            streak(&rounds[..*to as usize], settings) >= settings.plateau_threshold
+                && *to >= settings.min_iterations
+        };
+        (1..=u32::try_from(rounds.len()).unwrap()).find(is_plateau)
     }
 
     #[test]
@@ -448,14 +368,12 @@ mod plateau_tests {
 
     #[test]
     fn a_plateau_is_early_up_to_the_fourth_round() {
-        let early = |said: &[i64]| {
-            evaluate_rounds(&rounds(said), &RefineSettings::default())
-                .plateau
-                .map(|one| (one.at, one.is_early))
+        let early = |at: u32, status: Status| {
+            let new = Refinement::new("", RefineSettings::default(), Timestamp::UNIX_EPOCH);
+            Refinement { status, plateau_at: Some(at), ..new }.is_early()
         };
-        assert_eq!(early(&[0, 0, 0]), Some((3, true)));
-        assert_eq!(early(&[4, 2, 1, 0]), Some((4, true)));
-        assert_eq!(early(&[4, 4, 2, 1, 0]), Some((5, false)));
+        assert!(early(3, Status::Plateau) && early(4, Status::Plateau));
+        assert!(!early(5, Status::Plateau) && !early(3, Status::MaxIterations));
     }
 
     #[test]
@@ -482,11 +400,7 @@ mod plateau_tests {
                     }))
                 }
             }
-            assert!(
-                evaluate_rounds(&more, &settings).streak
-                    <= evaluate_rounds(&less, &settings).streak,
-                "{less:?} {more:?}"
-            );
+            assert!(streak(&more, &settings) <= streak(&less, &settings), "{less:?} {more:?}");
         }
     }
 }

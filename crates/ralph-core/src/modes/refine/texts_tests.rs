@@ -3,7 +3,7 @@
 use super::chart::{PictureBar, bars};
 use super::in_session::{Refine, full, is_full, made, next_step_text};
 use super::measure::{ArtefactChange, BeadChange, PlanChange};
-use super::prompt::{Prompt, PromptFlaw, Tracker, render};
+use super::prompt::{Prompt, Tracker, render};
 use super::say;
 use super::state::{Refinement, RoundEntry};
 use super::trace::{Agrees, Decision, traces};
@@ -173,29 +173,26 @@ fn bead_change(added: u64, changed: u64, closed: u64, removed: u64) -> ArtefactC
 
 #[test]
 fn a_measured_change_has_its_size_and_its_words() {
-    for (change, is_empty, amount, is_small, words) in [
-        (plan_change(0, 0), true, 0, true, "nothing"),
-        (plan_change(0, 1), false, 0, true, "nothing"),
-        (plan_change(1, 0), false, 1, true, "1 line in 0 sections"),
-        (plan_change(5, 1), false, 5, true, "5 lines in 1 section"),
-        (plan_change(6, 2), false, 6, false, "6 lines in 2 sections"),
-        (bead_change(0, 0, 0, 0), true, 0, true, "nothing"),
-        (bead_change(1, 0, 0, 0), false, 1, true, "1 added"),
-        (bead_change(0, 2, 0, 0), false, 2, false, "2 changed"),
-        (bead_change(0, 0, 1, 0), false, 1, true, "1 closed"),
-        (bead_change(0, 0, 0, 1), false, 1, true, "1 removed"),
-        (bead_change(1, 2, 3, 4), false, 10, false, "1 added, 2 changed, 3 closed, 4 removed"),
+    for (change, amount, is_small, words) in [
+        (plan_change(0, 0), 0, true, "nothing"),
+        (plan_change(1, 0), 1, true, "1 line in 0 sections"),
+        (plan_change(5, 1), 5, true, "5 lines in 1 section"),
+        (plan_change(6, 2), 6, false, "6 lines in 2 sections"),
+        (bead_change(0, 0, 0, 0), 0, true, "nothing"),
+        (bead_change(1, 0, 0, 0), 1, true, "1 added"),
+        (bead_change(0, 2, 0, 0), 2, false, "2 changed"),
+        (bead_change(0, 0, 1, 0), 1, true, "1 closed"),
+        (bead_change(0, 0, 0, 1), 1, true, "1 removed"),
+        (bead_change(1, 2, 3, 4), 10, false, "1 added, 2 changed, 3 closed, 4 removed"),
     ] {
         let small = change.is_small(&RefineSettings::default());
-        assert_eq!(
-            (change.is_empty(), change.amount(), small, change.to_string().as_str()),
-            (is_empty, amount, is_small, words)
-        );
+        let words_of = change.to_string();
+        assert_eq!((change.amount(), small, words_of.as_str()), (amount, is_small, words));
     }
 }
 
 fn session(mode: Mode) -> Refinement {
-    Refinement::new(mode, "p.md", RefineSettings::default(), NOW)
+    Refinement { mode, ..Refinement::new("p.md", RefineSettings::default(), NOW) }
 }
 
 fn entry(changes: Option<u32>, measured: Option<ArtefactChange>) -> RoundEntry {
@@ -251,47 +248,31 @@ fn a_round_is_told_in_whole() {
 
 #[test]
 fn the_end_of_a_refinement_is_told_from_its_status() {
-    let of = |status: Status, history: &[(u32, u64)]| {
-        let rounds = history.iter().zip(1..).map(|((changes, lines), iteration)| RoundEntry {
-            iteration,
-            ..entry(Some(*changes), Some(plan_change(*lines, 1)))
-        });
-        say::of_status(&Refinement {
-            status,
-            iterations_completed: 7,
-            history: rounds.collect(),
-            ..session(Mode::Plan)
-        })
+    let of = |status: Status, plateau_at| {
+        let settled = Refinement { status, plateau_at, ..session(Mode::Plan) };
+        say::ending(&Refinement { iterations_completed: 7, ..settled })
     };
-    let settled = [(3, 9), (2, 3), (1, 2), (0, 0)];
     assert_eq!(
-        of(Status::Plateau, &settled),
+        of(Status::Plateau, Some(4)),
         [
             "plateau at round 4: the plan no longer changes",
             "the plateau came early (round 4): a fresh session may find more. Open one and type \
              `/plan-refinery context`, then `/plan-refinery review`"
         ]
     );
-    assert_eq!(of(Status::Plateau, &[]), ["plateau at round 7: the plan no longer changes"]);
+    assert_eq!(of(Status::Plateau, None), ["plateau at round 7: the plan no longer changes"]);
     assert_eq!(
-        of(Status::MaxIterations, &[]),
+        of(Status::MaxIterations, None),
         ["ended after 7 rounds, its limit, and the plan still changes"]
     );
-    assert_eq!(of(Status::Cancelled, &settled), ["cancelled by the user"]);
+    assert_eq!(of(Status::Cancelled, Some(4)), ["cancelled by the user"]);
     for status in [Status::Running, Status::Interrupted, Status::Other("x".to_owned())] {
-        assert_eq!(of(status, &settled), Vec::<String>::new());
+        assert_eq!(of(status, Some(4)), Vec::<String>::new());
     }
+    let tasks = Refinement { iterations_completed: 1, ..session(Mode::Beads) };
     assert_eq!(
-        say::ending(&session(Mode::Beads), &RefineOutcome::Cap { at: 1 }),
+        say::ending(&Refinement { status: Status::MaxIterations, ..tasks }),
         ["ended after 1 round, its limit, and the list of tasks still changes"]
-    );
-    assert_eq!(
-        say::ending(&session(Mode::Beads), &RefineOutcome::Interrupted { iteration: 2 }),
-        ["interrupted in round 2; continuing runs that round again"]
-    );
-    assert_eq!(
-        say::ending(&session(Mode::Plan), &RefineOutcome::Next { iteration: 2 }),
-        Vec::<String>::new()
     );
 }
 
@@ -390,7 +371,7 @@ fn a_prompt_has_its_name_its_variables_and_its_flaws() {
             "SESSION_NAME PLAN_FILE WISH"
         ]
     );
-    let flaw = |line, what: &str| PromptFlaw { line, what: what.to_owned() };
+    let flaw = |line: u32, what: &str| format!("line {line}: {what}");
     let given = [("A", "${B}"), ("B", "b")];
     for (template, expected) in [
         ("a ${A} ${B}\n", Ok("a ${B} b\n")),
@@ -410,7 +391,6 @@ fn a_prompt_has_its_name_its_variables_and_its_flaws() {
         render("${C}", &[]),
         Err(vec![flaw(1, "`${C}` is not a variable of this prompt; there are none")])
     );
-    assert_eq!(flaw(2, "x").to_string(), "line 2: x");
     for (text, expected) in [
         ("fine ${WISH}", vec![]),
         (" \n", vec!["it is empty"]),
@@ -438,27 +418,31 @@ fn a_prompt_has_its_name_its_variables_and_its_flaws() {
 }
 
 #[test]
-fn a_refusal_of_a_step_says_what_to_do() {
-    for (refusal, expected) in [
-        (RefineRefusal::NoRound, "no round is open; begin one first"),
+fn what_is_refused_says_what_to_do() {
+    let of = |max_iterations, status| {
+        let settings = RefineSettings { max_iterations, ..RefineSettings::default() };
+        Refinement { status, settings, iterations_completed: 1, ..session(Mode::Plan) }
+    };
+    let begin = |mut session: Refinement| session.begin("", "", NOW).unwrap_err();
+    let mut open = of(5, Status::Running);
+    assert_eq!(
+        open.cut("", ArtefactAfter::default(), NOW).unwrap_err(),
+        "no round is open; begin one first"
+    );
+    open.begin("", "", NOW).unwrap();
+    for (session, expected) in [
+        (open, "round 2 is open; end it, or record it as cut, before the next"),
+        (of(5, Status::Plateau), "the refinement is over (plateau); start one with another name"),
         (
-            RefineRefusal::RoundOpen { iteration: 2 },
-            "round 2 is open; end it, or record it as cut, before the next",
-        ),
-        (
-            RefineRefusal::Over(Status::Plateau),
-            "the refinement is over (plateau); start one with another name",
-        ),
-        (
-            RefineRefusal::NoRoundLeft { max_iterations: 1 },
+            of(1, Status::Running),
             "the refinement has used all of its 1 round; allow more, or start one with another name",
         ),
         (
-            RefineRefusal::Unknown("x".to_owned()),
+            of(5, Status::Other("x".to_owned())),
             "the refinement has `x`, which this ralph does not know; update ralph",
         ),
     ] {
-        assert_eq!(refusal.to_string(), expected);
+        assert_eq!(begin(session), expected);
     }
     let refused = |settings: RefineSettings| settings.refused();
     assert_eq!(refused(RefineSettings::default()), None);

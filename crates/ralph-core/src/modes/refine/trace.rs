@@ -1,9 +1,9 @@
 //! Decision traces: what each round proposed, what happened to it and why, and how well the
 //! reported numbers agree with the measurements.
 
-use super::chart::count;
 use super::state::{Refinement, RoundEntry};
 use super::{PlanAfter, RoundEnd};
+use crate::text::plural::counted;
 use serde::Serialize;
 
 /// What happened to a round's proposals.
@@ -12,7 +12,6 @@ use serde::Serialize;
 pub enum Decision {
     /// The proposals are in the plan or in the tasks.
     Accepted,
-    /// The proposals were not adopted.
     Rejected,
     /// The round was cut and will be repeated.
     Cut,
@@ -22,13 +21,11 @@ pub enum Decision {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Agrees {
-    /// Both agree.
     Yes,
     /// The round reports little, but much was measured.
     SaysLess,
     /// The round reports a change, but none was measured.
     SaysMore,
-    /// One of the two is unknown.
     Unknown,
 }
 
@@ -42,10 +39,8 @@ pub struct Trace {
     pub said: Option<u32>,
     /// The measured change in words; `None` if unknown.
     pub measured: Option<String>,
-    /// What happened to the proposals.
     pub decision: Decision,
     pub why: String,
-    /// Whether the reported number is credible.
     pub agrees: Agrees,
 }
 
@@ -91,12 +86,13 @@ fn agrees(session: &Refinement, entry: &RoundEntry) -> Agrees {
     }
 }
 
-/// The traces in words, followed by the calibration.
+/// The traces in words, followed by how credible the reported numbers are.
 pub fn lines(session: &Refinement) -> Vec<String> {
     let all = traces(session);
-    let mut lines = Vec::new();
+    let changes = |said: u32| counted(said as usize, "change", "changes");
+    let (mut lines, mut incredible) = (Vec::new(), Vec::new());
     for one in &all {
-        let said = one.said.map_or("no number".to_owned(), |said| count(said.into(), "change"));
+        let said = one.said.map_or("no number".to_owned(), changes);
         let measured = one.measured.as_deref().unwrap_or("unknown");
         let decision = match one.decision {
             Decision::Accepted => "accepted",
@@ -106,39 +102,31 @@ pub fn lines(session: &Refinement) -> Vec<String> {
         lines.push(format!("round {}: says {said}; measured: {measured}", one.round));
         lines.extend(one.proposed.iter().map(|proposal| format!("  proposed: {proposal}")));
         lines.push(format!("  {decision}: {}", one.why));
+        if matches!(one.agrees, Agrees::SaysLess | Agrees::SaysMore) {
+            incredible.push(format!(
+                "round {} reports {said}, but measured: {measured}; check it with `ralph refine diff`",
+                one.round
+            ));
+        }
     }
-    lines.extend(calibration(&all));
-    lines
-}
-
-/// How credible the reported numbers are.
-fn calibration(all: &[Trace]) -> Vec<String> {
-    let known: Vec<&Trace> = all.iter().filter(|one| one.agrees != Agrees::Unknown).collect();
-    let rounds = |decision| all.iter().filter(|one| one.decision == decision).count() as u64;
-    let mut lines = vec![format!(
+    let rounds = |decision| all.iter().filter(|one| one.decision == decision).count();
+    let agreeing = |agrees| all.iter().filter(|one| one.agrees == agrees).count();
+    lines.push(format!(
         "calibration: {} accepted, {} rejected, {} cut; the number agrees with what was measured in {} of {}",
-        count(rounds(Decision::Accepted), "round"),
+        counted(rounds(Decision::Accepted), "round", "rounds"),
         rounds(Decision::Rejected),
         rounds(Decision::Cut),
-        known.iter().filter(|one| one.agrees == Agrees::Yes).count(),
-        count(known.len() as u64, "round")
-    )];
-    for one in known.iter().filter(|one| one.agrees != Agrees::Yes) {
-        let (said, measured) =
-            (one.said.unwrap_or_default(), one.measured.as_deref().unwrap_or_default());
-        lines.push(format!(
-            "round {} reports {}, but measured: {measured}; check it with `ralph refine diff`",
-            one.round,
-            count(said.into(), "change")
-        ));
-    }
+        agreeing(Agrees::Yes),
+        counted(all.len() - agreeing(Agrees::Unknown), "round", "rounds")
+    ));
+    lines.extend(incredible);
     lines
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::RefineSettings;
     use super::super::measure::{ArtefactChange, PlanChange};
-    use super::super::{Mode, RefineSettings};
     use super::*;
     use jiff::Timestamp;
 
@@ -171,7 +159,7 @@ mod tests {
                 entry(3, Some(3), 0, PlanAfter::KeptEdit),
                 entry(4, None, 1, PlanAfter::Applied),
             ],
-            ..Refinement::new(Mode::Plan, "p.md", RefineSettings::default(), Timestamp::UNIX_EPOCH)
+            ..Refinement::new("p.md", RefineSettings::default(), Timestamp::UNIX_EPOCH)
         }
     }
 

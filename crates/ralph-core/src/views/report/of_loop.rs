@@ -5,12 +5,11 @@ use super::of_refinement;
 use super::words::{self, LONG, SHORT, counted, grouped, lasted, rounded, share};
 use super::{
     Changes, Evidence, FindingShown, Gauge, Report, ReportOutcome, Rounds, TaskShown, Tone,
-    VersionSeen,
 };
 use crate::evidence::observed;
 use crate::evidence::receipt::ReceiptStatus;
 use crate::evidence::review;
-use crate::modes::refine::state::Refinement;
+use crate::modes::refine::state::{KeptVersion, Refinement};
 use crate::state::{Criterion, EndingKind, EndingTone, Finding, LoopState, Phase, Task};
 use crate::stop;
 use crate::tasks::graph::{self, Graph, TaskReadiness as TaskStanding};
@@ -44,7 +43,7 @@ pub struct LoopSeen<'a> {
     /// Signals from the user that the main conversation has not received.
     pub n_signals: usize,
     /// The refinement that the session drives, with the versions of its plan.
-    pub refinement: Option<(Refinement, Vec<VersionSeen>)>,
+    pub refinement: Option<(Refinement, Vec<KeptVersion>)>,
     /// What to do next.
     pub next: String,
     /// The current time.

@@ -4,17 +4,14 @@
 
 use super::of_loop::{moment, reached};
 use super::words::{self, LONG, SHORT, counted, grouped, lasted, share};
-use super::{Gauge, Report, ReportOutcome, ReportStep, ReportTurn, Tone, Trouble};
+use super::{Gauge, Report, ReportOutcome, ReportStep, ReportTurn, Tone};
 use crate::modes::refine::chart::{self, PictureBar};
-use crate::modes::refine::state::{Refinement, RoundEntry};
-use crate::modes::refine::{Mode, PlanAfter, RoundEnd, Status, evaluate_rounds, say};
+use crate::modes::refine::state::{KeptVersion, Refinement, RoundEntry};
+use crate::modes::refine::{self, Mode, PlanAfter, RoundEnd, Status, say};
 use jiff::Timestamp;
 
 /// Steps shown, the latest ones.
 const MOST_STEPS: usize = 300;
-
-/// Rounds shown per kind of problem.
-const MOST_TROUBLE: usize = 40;
 
 /// The data for the report of a refinement.
 #[derive(Debug)]
@@ -26,7 +23,7 @@ pub struct RefinementSeen<'a> {
     /// The refinement's entry in the document.
     pub session: &'a Refinement,
     /// The versions of its plan, oldest first.
-    pub versions: Vec<VersionSeen>,
+    pub versions: Vec<KeptVersion>,
     /// Who is working on it.
     pub activity: Activity,
     /// The current time.
@@ -64,7 +61,6 @@ pub fn of_refinement(seen: &RefinementSeen<'_>) -> Report {
         rounds: rounds_of(session, &seen.versions),
         timeline,
         n_left_out,
-        trouble: trouble(session),
         made_at: (!session.status.is_over()).then_some(seen.now),
         ..Report::default()
     }
@@ -73,7 +69,7 @@ pub fn of_refinement(seen: &RefinementSeen<'_>) -> Report {
 /// The rounds of a refinement up to the end of a session's loop.
 pub(super) fn until(
     session: &Refinement,
-    versions: &[VersionSeen],
+    versions: &[KeptVersion],
     ended: Option<Timestamp>,
 ) -> Rounds {
     let is_later = |at: Option<Timestamp>| ended.zip(at).is_some_and(|(ended, at)| at > ended);
@@ -83,24 +79,34 @@ pub(super) fn until(
     rounds_of(&session, &kept.cloned().collect::<Vec<_>>())
 }
 
+/// The status in a few words. Only someone who works on a refinement shows that it runs: a killed
+/// process cannot update the status.
+pub fn standing(session: &Refinement, activity: &Activity) -> String {
+    match (&session.status, activity) {
+        (Status::Running, Activity::Runs(how)) => how.clone(),
+        (Status::Running, Activity::Pauses) => "paused in a conversation".to_owned(),
+        (Status::Running, Activity::Nobody) if session.round.is_none() => "resting".to_owned(),
+        (Status::Running, Activity::Nobody) => "interrupted".to_owned(),
+        (status, _) => status.to_string(),
+    }
+}
+
 fn outcome(seen: &RefinementSeen<'_>) -> ReportOutcome {
     let session = seen.session;
-    let (word, tone) = match (&session.status, &seen.activity) {
-        (Status::Plateau, _) => ("plateau".to_owned(), Tone::Good),
-        (Status::MaxIterations, _) => ("limit reached".to_owned(), Tone::Warn),
-        (Status::Cancelled, _) => ("cancelled".to_owned(), Tone::Quiet),
-        (_, Activity::Runs(how)) => (how.clone(), Tone::Live),
-        (_, Activity::Pauses) => ("paused in a conversation".to_owned(), Tone::Warn),
-        (Status::Running, Activity::Nobody) if session.round.is_none() => {
-            ("resting".to_owned(), Tone::Quiet)
-        }
-        (Status::Running | Status::Interrupted, Activity::Nobody) => {
-            ("interrupted".to_owned(), Tone::Warn)
-        }
-        (Status::Other(word), Activity::Nobody) => (words::spaced(word), Tone::Quiet),
+    let word = match &session.status {
+        Status::MaxIterations => "limit reached".to_owned(),
+        Status::Other(word) => words::spaced(word),
+        _ => standing(session, &seen.activity),
+    };
+    let tone = match (&session.status, &seen.activity) {
+        (Status::Plateau, _) => Tone::Good,
+        (Status::Running, Activity::Runs(_)) => Tone::Live,
+        (Status::Running, Activity::Nobody) if session.round.is_none() => Tone::Quiet,
+        (Status::Cancelled | Status::Other(_), _) => Tone::Quiet,
+        (Status::Running | Status::Interrupted | Status::MaxIterations, _) => Tone::Warn,
     };
     let last = session.history.last().filter(|entry| entry.end == RoundEnd::Interrupted);
-    let detail = match (say::of_status(session).into_iter().next(), &session.round, last) {
+    let detail = match (say::ending(session).into_iter().next(), &session.round, last) {
         (Some(ending), ..) => ending,
         (None, Some(open), _) => format!("round {} is open", open.iteration),
         (None, None, Some(cut)) => format!("round {} was cut: {}", cut.iteration, cut.summary),
@@ -138,16 +144,13 @@ fn facts(seen: &RefinementSeen<'_>) -> Vec<(&'static str, String)> {
 fn gauges(seen: &RefinementSeen<'_>) -> Vec<Gauge> {
     let session = seen.session;
     let bounds = &session.settings;
-    let measured: u64 = chart::measured(session)
-        .into_iter()
-        .map(|mark| if let chart::PictureBar::Number(number) = mark { number } else { 0 })
-        .fold(0, u64::saturating_add);
+    let measured = chart::total_measured(session);
     let measured_of = if session.mode == Mode::Plan { "Lines measured" } else { "Tasks measured" };
     let needed = bounds.plateau_threshold.max(1);
     let streak = match session.status {
         // A plateau recorded in the document is shown as such, whatever caused it.
         Status::Plateau => needed,
-        _ => evaluate_rounds(&session.history, bounds).streak.min(needed),
+        _ => refine::streak(&session.history, bounds).min(needed),
     };
     let [done, most] = [session.iterations_completed, bounds.max_iterations];
     let is_full = done >= most && session.status != Status::Plateau;
@@ -165,26 +168,22 @@ fn gauges(seen: &RefinementSeen<'_>) -> Vec<Gauge> {
 }
 
 fn notes(session: &Refinement) -> Vec<String> {
-    let plateau = evaluate_rounds(&session.history, &session.settings).plateau;
-    let is_early = session.status == Status::Plateau && plateau.is_some_and(|one| one.is_early);
-    let early = "The plateau came early: a session with fresh eyes may see more.";
-    let unknown = session.history.iter().filter(|entry| entry.end == RoundEnd::Done);
-    let unknown = unknown.filter(|one| one.changes.is_none() || one.measured.is_none()).count();
-    let unknown = match unknown {
-        0 => None,
-        n => Some(format!(
+    let done = session.history.iter().filter(|entry| entry.end == RoundEnd::Done);
+    let unknown = done.filter(|one| one.changes.is_none() || one.measured.is_none()).count();
+    let unknown = (unknown > 0).then(|| {
+        format!(
             "Of {} it is not known how much changed: that is never taken for nothing.",
-            counted(n, "round", "rounds")
-        )),
-    };
-    is_early.then(|| early.to_owned()).into_iter().chain(unknown).collect()
+            counted(unknown, "round", "rounds")
+        )
+    });
+    // Its first line is the outcome.
+    say::ending(session).into_iter().skip(1).chain(unknown).collect()
 }
 
 fn next(seen: &RefinementSeen<'_>) -> String {
     let (session, word) = (seen.session, seen.word);
-    let plateau = evaluate_rounds(&session.history, &session.settings).plateau;
     match (&session.status, &seen.activity) {
-        (Status::Plateau, _) if plateau.is_some_and(|one| one.is_early) => {
+        _ if session.is_early() => {
             "in a new session of Claude Code `/plan-refinery context`, then `/plan-refinery review`"
                 .to_owned()
         }
@@ -227,7 +226,7 @@ fn timeline(seen: &RefinementSeen<'_>) -> (Vec<ReportTurn>, usize) {
     };
     for entry in &session.history {
         // Without a time, only the round of a version is known.
-        let is_before = |one: &&VersionSeen| match entry.ended_at {
+        let is_before = |one: &&KeptVersion| match entry.ended_at {
             Some(at) => one.at <= at,
             None => one.round <= entry.iteration,
         };
@@ -243,50 +242,27 @@ fn timeline(seen: &RefinementSeen<'_>) -> (Vec<ReportTurn>, usize) {
     (turns, n_left_out)
 }
 
-fn kept(version: &VersionSeen) -> ReportStep {
+fn kept(version: &KeptVersion) -> ReportStep {
     ReportStep {
         at: Some(version.at),
         what: format!("Version {} kept", version.number),
         tone: Tone::Quiet,
-        why: words::line(&version.what, LONG),
+        why: words::line(&version.origin(), LONG),
         rows: Vec::new(),
     }
 }
 
 fn ended(session: &Refinement, entry: &RoundEntry) -> ReportStep {
-    let (what, tone) = match (&entry.end, &entry.plan) {
-        (RoundEnd::Interrupted, _) => ("The round was cut", Tone::Warn),
-        (_, PlanAfter::KeptEdit) => ("The round was set aside", Tone::Warn),
-        (_, PlanAfter::Declined) => ("The round was declined", Tone::Quiet),
-        _ => ("The round ended", Tone::Good),
+    let (what, tone) = match fate(entry) {
+        Some((word, tone)) => (format!("The round was {word}"), tone),
+        None => ("The round ended".to_owned(), Tone::Good),
     };
-    let told = say::round(session, entry);
-    let rest = told.get(1..).unwrap_or_default().join("\n");
-    let rows = [("also".to_owned(), words::block(&rest, words::TEXT))];
-    ReportStep {
-        at: entry.ended_at,
-        what: what.to_owned(),
-        tone,
-        why: words::line(told.first().map_or("", String::as_str), LONG),
-        rows: rows.into_iter().filter(|(_, value)| !value.is_empty()).collect(),
-    }
-}
-
-fn trouble(session: &Refinement) -> Vec<Trouble> {
-    let of = |is: fn(&RoundEntry) -> bool| -> Vec<(String, String)> {
-        let entries = session.history.iter().filter(|entry| is(entry));
-        let told = |one: &RoundEntry| {
-            (format!("round {}", one.iteration), words::line(&one.summary, LONG))
-        };
-        entries.map(told).collect()
-    };
-    let cut = of(|one| one.end == RoundEnd::Interrupted);
-    let beside = of(|one| one.plan == PlanAfter::KeptEdit);
-    let kinds = [
-        ("Rounds that were cut", Tone::Warn, cut),
-        ("Rounds beside an edit, which stands", Tone::Warn, beside),
-    ];
-    Trouble::all(kinds, MOST_TROUBLE)
+    let mut told = say::round(session, entry).into_iter();
+    let why = words::line(&told.next().unwrap_or_default(), LONG);
+    let rest: Vec<String> = told.collect();
+    let rows = [("also".to_owned(), words::block(&rest.join("\n"), words::TEXT))];
+    let rows = rows.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+    ReportStep { at: entry.ended_at, what, tone, why, rows }
 }
 
 // The rounds of a refinement: reported changes, measured changes, and results.
@@ -323,7 +299,7 @@ pub struct ReportRound {
     /// The round's own summary; for a round that was cut, the reason.
     pub summary: String,
     /// Other remarks for people.
-    pub remarks: Vec<&'static str>,
+    pub remarks: Vec<String>,
     /// The version of the plan that the round wrote.
     pub version: Option<u32>,
 }
@@ -337,34 +313,19 @@ pub struct Amount {
     pub share: Option<u8>,
 }
 
-/// A stored version of the plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VersionSeen {
-    /// Number of the version, from 1.
-    pub number: u32,
-    /// The round that wrote or found it; 0 if none did.
-    pub round: u32,
-    /// Whether that round wrote it.
-    pub is_written: bool,
-    /// The origin, in words.
-    pub what: String,
-    /// When it was stored.
-    pub at: Timestamp,
-}
-
 /// The rounds of a refinement.
-fn rounds_of(session: &Refinement, versions: &[VersionSeen]) -> Rounds {
+fn rounds_of(session: &Refinement, versions: &[KeptVersion]) -> Rounds {
     let n_left_out = session.history.len().saturating_sub(MOST_ROUNDS);
     let shown = |marks: Vec<PictureBar>| amounts(&marks[n_left_out..]);
     let said = shown(chart::reported_bars(session));
-    let measured = shown(chart::measured(session));
+    let measured = shown(chart::measured_bars(session));
     let numbers = said.into_iter().zip(measured);
     let all = numbers.enumerate().map(|(at, (said, measured))| {
         let at = at + n_left_out;
         let entry = &session.history[at];
-        let streak = evaluate_rounds(&session.history[..=at], &session.settings).streak;
+        let streak = refine::streak(&session.history[..=at], &session.settings);
         let (word, tone) = round_status(entry, streak);
-        let is_its = |one: &&VersionSeen| one.is_written && one.round == entry.iteration;
+        let is_its = |one: &&KeptVersion| one.is_written_by(entry.iteration);
         let is_cut = entry.end == RoundEnd::Interrupted;
         let version = versions.iter().rev().find(is_its).filter(|_| !is_cut);
         ReportRound {
@@ -375,7 +336,7 @@ fn rounds_of(session: &Refinement, versions: &[VersionSeen]) -> Rounds {
             measured,
             change: entry.measured.as_ref().map(ToString::to_string),
             summary: words::line(&entry.summary, LONG),
-            remarks: remarks(session, entry),
+            remarks: say::remarks(session, entry),
             version: version.map(|version| version.number),
         }
     });
@@ -384,36 +345,25 @@ fn rounds_of(session: &Refinement, versions: &[VersionSeen]) -> Rounds {
 }
 
 fn round_status(entry: &RoundEntry, streak: u32) -> (&'static str, Tone) {
-    match (&entry.end, &entry.plan) {
-        (RoundEnd::Interrupted, _) => ("cut", Tone::Warn),
-        (_, PlanAfter::KeptEdit) => ("set aside", Tone::Warn),
-        (_, PlanAfter::Declined) => ("declined", Tone::Quiet),
+    fate(entry).unwrap_or(match streak {
         _ if entry.changes.is_none() || entry.measured.is_none() => ("unknown", Tone::Warn),
-        _ if streak > 0 => ("settling", Tone::Good),
-        _ => ("changed", Tone::Quiet),
+        0 => ("changed", Tone::Quiet),
+        _ => ("settling", Tone::Good),
+    })
+}
+
+/// What kept a round's changes out of the artefact, if something did.
+fn fate(entry: &RoundEntry) -> Option<(&'static str, Tone)> {
+    match (&entry.end, &entry.plan) {
+        (RoundEnd::Interrupted, _) => Some(("cut", Tone::Warn)),
+        (_, PlanAfter::KeptEdit) => Some(("set aside", Tone::Warn)),
+        (_, PlanAfter::Declined) => Some(("declined", Tone::Quiet)),
+        _ => None,
     }
 }
 
-fn remarks(session: &Refinement, entry: &RoundEntry) -> Vec<&'static str> {
-    let is_plan = session.mode == Mode::Plan;
-    let edited = match is_plan {
-        true => "the plan was edited by somebody else before it, so the count began anew",
-        false => "the tasks were edited by somebody else before it, so the count began anew",
-    };
-    let after = match &entry.plan {
-        PlanAfter::KeptEdit => Some(
-            "the plan was edited by somebody else while it ran: that edit stands, and what the round wrote is a version",
-        ),
-        PlanAfter::Declined => Some("you declined it: the plan is unchanged"),
-        PlanAfter::Applied | PlanAfter::Other(_) => None,
-    };
-    entry.edited_before.then_some(edited).into_iter().chain(after).collect()
-}
-
 fn amounts(marks: &[PictureBar]) -> Vec<Amount> {
-    let number =
-        |mark: &PictureBar| if let PictureBar::Number(number) = mark { *number } else { 0 };
-    let most = marks.iter().map(number).max().unwrap_or_default();
+    let most = marks.iter().map(chart::number).max().unwrap_or_default();
     let amount = |mark: &PictureBar| match mark {
         PictureBar::Number(number) => {
             Amount { word: words::grouped(*number), share: Some(share(*number, most)) }

@@ -292,7 +292,7 @@ fn of_round(round: &ReportRound) -> Markup {
         None => "what changed could not be measured".to_owned(),
     }];
     said.extend(round.version.map(|number| format!("version {number}")));
-    said.extend(round.remarks.iter().map(|remark| (*remark).to_owned()));
+    said.extend(round.remarks.iter().cloned());
     let (rating, id) = (pill(round.tone, round.word), format!("Round {}", round.number));
     proof(rating, &id, &round.summary, html! { (said.join("; ")) })
 }

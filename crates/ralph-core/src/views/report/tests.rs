@@ -10,7 +10,7 @@ use super::*;
 use crate::evidence::observed;
 use crate::evidence::receipt::{Proof, ReceiptStatus};
 use crate::modes::refine::measure::{ArtefactChange, PlanChange};
-use crate::modes::refine::state::{OpenRound, Refinement, RoundEntry};
+use crate::modes::refine::state::{KeptVersion, OpenRound, Refinement, RoundEntry, What};
 use crate::modes::refine::{self, PlanAfter};
 use crate::state::{
     Criterion, EndingKind, LoopState, Observation, Outcome, Phase, Receipt, Task, TaskStatus,
@@ -287,7 +287,7 @@ fn refined(rounds: &[(Option<u32>, Option<u64>)]) -> Refinement {
     Refinement {
         history: rounds.iter().enumerate().map(entry).collect(),
         iterations_completed: rounds.len() as u32,
-        ..Refinement::new(refine::Mode::Plan, "p.md", refine::RefineSettings::default(), at(0))
+        ..Refinement::new("p.md", refine::RefineSettings::default(), at(0))
     }
 }
 
@@ -298,7 +298,7 @@ fn at_minute(minute: usize) -> Timestamp {
 fn refinement_report(
     session: &Refinement,
     activity: Activity,
-    versions: Vec<VersionSeen>,
+    versions: Vec<KeptVersion>,
 ) -> Report {
     of_refinement(&RefinementSeen {
         name: "api",
@@ -387,12 +387,12 @@ fn thousands_of_rounds_are_bounded_and_no_text_of_them_acts() {
     session.history.iter_mut().for_each(|entry| entry.summary.clone_from(&evil));
     session.plan_file.clone_from(&evil);
     session.status = refine::Status::Other(evil.clone());
-    let version = |number: usize| VersionSeen {
+    let version = |number: usize| KeptVersion {
         number: number as u32,
         round: number as u32,
-        is_written: true,
-        what: evil.clone(),
+        what: What::Round,
         at: at_minute(number),
+        sha256: String::new(),
     };
     let report = refinement_report(
         &session,

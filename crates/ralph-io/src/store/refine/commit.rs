@@ -34,31 +34,29 @@ impl Commits {
         }
     }
 
-    /// Why a commit of the plan alone is impossible now; `None` if it is possible. `before` is the
-    /// text that the last commit should contain.
-    pub fn obstacle(&self, before: &str) -> Result<Option<String>> {
+    /// Refuses if a commit of the plan alone is impossible now. `before` is the text that the last
+    /// commit should contain.
+    pub fn check(&self, before: &str) -> Result<()> {
         const FIRST: &str = "commit or undo that first, or omit --commit";
         // A commit during a bisect is as good as any other.
         let in_progress = merge::in_progress(&self.top)?;
         if let Some(what) = in_progress.filter(|what| *what != merge::BISECT) {
-            return Ok(Some(format!("{what} is under way; finish it first, or omit --commit")));
+            bail!("{what} is under way; finish it first, or omit --commit");
         }
         if self.branch()?.is_none() {
-            return Ok(Some(
-                "no branch is checked out; check one out, or omit --commit".to_owned(),
-            ));
+            bail!("no branch is checked out; check one out, or omit --commit");
         }
         let path = &self.path;
         let Some((_, committed)) = self.committed("HEAD")? else {
-            return Ok(Some(format!("`{path}` is in no commit yet; {FIRST}")));
+            bail!("`{path}` is in no commit yet; {FIRST}");
         };
-        if self.staged()? != Some(committed.clone()) {
-            return Ok(Some(format!("`{path}` has changes that are staged; {FIRST}")));
+        if self.staged()?.as_ref() != Some(&committed) {
+            bail!("`{path}` has changes that are staged; {FIRST}");
         }
         if self.blob(before, false)? != committed {
-            return Ok(Some(format!("`{path}` has changes that are not committed; {FIRST}")));
+            bail!("`{path}` has changes that are not committed; {FIRST}");
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Commits this text of the plan on the branch, and returns the commit's short id. Updates the
@@ -171,7 +169,7 @@ mod tests {
 
     #[track_caller]
     fn refuses(commits: &Commits, before: &str, words: &str) {
-        let why = commits.obstacle(before).unwrap().expect("there is an obstacle");
+        let why = commits.check(before).unwrap_err().to_string();
         assert!(why.contains(words) && why.contains("omit --commit"), "{why}");
     }
 
@@ -183,7 +181,7 @@ mod tests {
         at.git("add tracked new");
         at.write("src/a.rs", "not staged\n");
         at.write("docs/a *.md", "two\n");
-        assert_eq!(commits.obstacle("one\n").unwrap(), None);
+        commits.check("one\n").unwrap();
         let hook = at.path(".git/hooks/post-commit");
         std::fs::write(&hook, "#!/bin/sh\ntouch ran\n").unwrap();
         at.chmod(".git/hooks/post-commit", 0o755);
@@ -200,7 +198,7 @@ mod tests {
         assert!(!at.exists("ran"), "no hook ran");
         assert_eq!(at.git("reflog -1 --format=%gs").trim(), "commit: clearer steps");
         // And once more, on top of that commit.
-        assert_eq!(commits.obstacle("two\n").unwrap(), None);
+        commits.check("two\n").unwrap();
         commits.commit("three\n", "more").unwrap();
     }
 

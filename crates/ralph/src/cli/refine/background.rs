@@ -5,10 +5,8 @@ use crate::cli::refine::{self, in_session};
 use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, refused};
 use crate::command::screen::{self, visible, visible_lines};
-use crate::refine::{close_what_was_left, record};
-use anyhow::{Context, Result};
-use ralph_core::modes::refine::state::Refinement;
-use ralph_core::modes::refine::{Mode, RefineEvent};
+use crate::refine::Refining;
+use anyhow::{Context, Result, anyhow, bail};
 use ralph_io::process::programs;
 use ralph_io::project::user_files;
 use ralph_io::store::digest;
@@ -29,14 +27,9 @@ pub(crate) struct Name {
     positional: Option<String>,
 }
 
-impl Name {
-    fn given(&self) -> Option<&str> {
-        self.which.name.as_deref().or(self.positional.as_deref())
-    }
-}
-
 /// Starts this same command in tmux. Returns false if the user prefers to run it here.
-pub(super) fn start(place: &RefineStore, name: &str) -> Result<bool> {
+pub(super) fn start(work: &Refining) -> Result<bool> {
+    let name = work.name.as_str();
     let tmux = match Tmux::find() {
         Ok(tmux) => tmux,
         Err(missing) => return offer(missing),
@@ -45,7 +38,7 @@ pub(super) fn start(place: &RefineStore, name: &str) -> Result<bool> {
     let folder = std::env::current_dir().context("could not find the current folder")?;
     let session = tmux_name(name);
     let command = command(exe.clone().into_os_string(), std::env::args_os().skip(1), name);
-    let owner = owner(place);
+    let owner = owner(&work.place);
     let job = Job {
         name: &session,
         owner: &owner,
@@ -54,22 +47,23 @@ pub(super) fn start(place: &RefineStore, name: &str) -> Result<bool> {
         command: &command,
     };
     tmux.start(&job).map_err(|error| refused(Exit::MissingProgram, format!("{error:#}")))?;
+    let word = refine::word(name);
     screen::say(&format!(
-        "`{}` continues in the tmux session {session}; `ralph refine peek --id {}` shows it, `attach` \
-         joins it, `ralph cancel --id {}` ends it",
-        visible(name),
-        refine::word(name),
-        refine::word(name)
+        "`{}` continues in the tmux session {session}; `ralph refine peek --id {word}` shows it, `attach` \
+         joins it, `ralph cancel --id {word}` ends it",
+        visible(name)
     ))?;
     Ok(true)
 }
 
 fn offer(missing: TmuxMissing) -> Result<bool> {
-    let here = "leave out --background to work in this terminal";
-    let question = format!("{missing}, or work in this terminal. Begin here? [y/N]");
-    match screen::can_ask() && matches!(screen::ask(&question)?.as_str(), "y" | "Y" | "yes") {
+    let question = format!("{missing}, or work in this terminal. Begin here?");
+    match screen::can_ask() && screen::confirm(&question)? {
         true => Ok(false),
-        false => Err(refused(Exit::MissingProgram, format!("{missing}, or {here}"))),
+        false => Err(refused(
+            Exit::MissingProgram,
+            format!("{missing}, or leave out --background to work in this terminal"),
+        )),
     }
 }
 
@@ -102,57 +96,46 @@ pub(super) fn peek(here: &Here, args: &Name) -> Result<Exit> {
 pub(super) fn attach(here: &Here, args: &Name) -> Result<Exit> {
     let (tmux, session) = there(here, args)?;
     if !screen::can_ask() {
-        let message =
-            format!("there is no terminal here; in a terminal, type `tmux attach -t {session}`");
-        return Err(refused(Exit::No, message));
+        bail!("there is no terminal here; in a terminal, type `tmux attach -t {session}`");
     }
     Err(tmux.attach(&session))
 }
 
 /// `ralph cancel` of a refinement.
 pub(in crate::cli) fn kill(here: &Here, name: Option<&str>) -> Result<Exit> {
-    let place = RefineStore::open(&here.home, &here.root);
-    let in_tmux = |name: &str| running_session(&place, name);
-    let (name, found) = match name {
-        Some(name) => refine::one(&place, Some(name), |_| true)?,
-        None => {
-            let names: Vec<String> = running(&place)?;
-            let [name] = names.as_slice() else { return Err(not_one(&names)) };
-            refine::one(&place, Some(name), |_| true)?
-        }
-    };
-    if found.status.is_over() && in_tmux(&name).is_none() {
-        let message =
-            format!("the refinement `{}` has already ended ({})", visible(&name), found.status);
-        return Err(refused(Exit::No, message));
-    }
-    place.prepare(&here.home)?;
-    if let (Some(session), Ok(tmux)) = (in_tmux(&name), Tmux::find()) {
-        tmux.end(&session, GRACE)?;
-    }
-    let Some(_held) = place.hold(&found.mode, &found.plan_file)? else {
-        let message =
-            format!("`{}` runs in a terminal: Ctrl-C there, twice, ends it", visible(&name));
-        return Err(refused(Exit::No, message));
+    let place = refine::store(here);
+    let name = match name {
+        Some(name) => name.to_owned(),
+        None => only_one(&place)?,
     };
     let (name, found) = refine::one(&place, Some(&name), |_| true)?;
-    forget(here, &place, &name, &found);
-    if !found.status.is_over() {
-        record(&place, &name, RefineEvent::Cancelled)?;
+    let in_tmux = running_session(&place, &name);
+    if found.status.is_over() && in_tmux.is_none() {
+        bail!("the refinement `{}` has already ended ({})", visible(&name), found.status);
     }
-    in_session::cancel(here, &name)?;
-    screen::say(&visible(&format!("`{name}` is ended; what it did stays")))
-}
-
-/// Closes a round that its driver left open. Best effort: the plan may be gone, and the refinement
-/// is ended all the same.
-fn forget(here: &Here, place: &RefineStore, name: &str, found: &Refinement) {
-    if found.mode == Mode::Plan
-        && let Ok(artefact) = refine::artefact(here, place, name, found)
-        && let Err(error) = close_what_was_left(place, name, &artefact, found)
+    place.prepare(&here.home)?;
+    if let (Some(session), Ok(tmux)) = (in_tmux, Tmux::find()) {
+        tmux.end(&session, GRACE)?;
+    }
+    let Some(_held) = place.hold(&found.plan_file)? else {
+        bail!("`{}` runs in a terminal: Ctrl-C there, twice, ends it", visible(&name));
+    };
+    // Best effort: the plan may be gone, and the refinement is ended all the same.
+    if let Ok(work) = Refining::of(here, place.clone(), &name, &found)
+        && let Err(error) = work.cut_what_was_left()
     {
         screen::tell(&visible(&format!("{error:#}")));
     }
+    place.update(|document| {
+        let mut session = document.session(&name)?.context("the refinement is gone")?;
+        if !session.status.is_over() {
+            session.cancel(here.now).map_err(|why| anyhow!("`{name}`: {why}"))?;
+            document.put(&name, session)?;
+        }
+        Ok(())
+    })?;
+    in_session::cancel(here, &name)?;
+    screen::say(&visible(&format!("`{name}` is ended; what it did stays")))
 }
 
 /// The tmux session in which a refinement runs, if it does.
@@ -169,47 +152,38 @@ fn there(here: &Here, args: &Name) -> Result<(Tmux, String)> {
             format!("{missing}: nothing runs in the background without it"),
         )
     })?;
-    let place = RefineStore::open(&here.home, &here.root);
-    let name = match args.given() {
-        Some(name) => name.to_owned(),
-        None => match running(&place)?.as_slice() {
-            [name] => name.clone(),
-            names => return Err(not_one(names)),
-        },
+    let place = refine::store(here);
+    let name = match args.which.name.as_ref().or(args.positional.as_ref()) {
+        Some(name) => name.clone(),
+        None => only_one(&place)?,
     };
-    match running_session(&place, &name) {
-        Some(session) => Ok((tmux, session)),
-        None => {
-            let message = format!(
-                "`{}` does not run in the background; `ralph status --id {}` shows its state",
-                visible(&name),
-                refine::word(&name)
-            );
-            Err(refused(Exit::No, message))
-        }
-    }
+    let session = running_session(&place, &name).with_context(|| {
+        let word = refine::word(&name);
+        format!(
+            "`{}` does not run in the background; `ralph status --id {word}` shows its state",
+            visible(&name)
+        )
+    })?;
+    Ok((tmux, session))
 }
 
-/// The refinements of this project that run in tmux.
-fn running(place: &RefineStore) -> Result<Vec<String>> {
-    let Ok(tmux) = Tmux::find() else { return Ok(Vec::new()) };
-    let listed = tmux.list(&owner(place))?;
+/// The only refinement of this project that runs in tmux.
+fn only_one(place: &RefineStore) -> Result<String> {
+    let listed = Tmux::find().ok().map(|tmux| tmux.list(&owner(place))).transpose()?;
+    let listed = listed.unwrap_or_default();
     let document = refine::document(place)?;
-    let names = document.sessions().map(|(name, _)| name.to_owned());
-    Ok(names.filter(|name| listed.contains(&tmux_name(name))).collect())
-}
-
-fn not_one(names: &[String]) -> anyhow::Error {
-    let names: Vec<String> = names.iter().map(|name| format!("`{}`", visible(name))).collect();
-    match names.is_empty() {
-        true => refused(
-            Exit::No,
-            "no refinement of this project runs in the background; `ralph refine list` lists all",
+    let names = document.sessions().map(|(name, _)| name);
+    let names: Vec<&str> = names.filter(|name| listed.contains(&tmux_name(name))).collect();
+    match names.as_slice() {
+        [name] => Ok((*name).to_owned()),
+        [] => bail!(
+            "no refinement of this project runs in the background; `ralph refine list` lists all"
         ),
-        false => refused(
-            Exit::No,
-            format!("several run in the background: {}; name one: `--id NAME`", names.join(", ")),
-        ),
+        _ => {
+            let names: Vec<String> =
+                names.iter().map(|name| format!("`{}`", visible(name))).collect();
+            bail!("several run in the background: {}; name one: `--id NAME`", names.join(", "))
+        }
     }
 }
 

@@ -3,21 +3,22 @@
 use super::background;
 use crate::cli::refine::{self, in_session};
 use crate::command::context_dir::Here;
-use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::exit::{Exit, bad_state};
 use crate::command::screen::{self, visible, visible_lines};
+use crate::refine::Refining;
 use crate::refine::artefact::{Artefact, PlanFile, at};
-use anyhow::Result;
-use ralph_core::modes::refine::state::Refinement;
+use anyhow::{Context, Result, bail};
+use ralph_core::modes::refine::state::{KeptVersion, Refinement, What};
 use ralph_core::modes::refine::{Mode, Status as Standing, chart, say, trace, unified};
 use ralph_core::state::LoopState;
-use ralph_core::views::report::{Activity, RefinementSeen, Report, VersionSeen, of_refinement};
+use ralph_core::views::report::{Activity, RefinementSeen, Report, of_refinement, standing};
 use ralph_io::project::user_files;
-use ralph_io::store::refine::{KeptVersion, NewVersion, RefineStore, What};
+use ralph_io::store::refine::RefineStore;
 use serde_json::json;
 use std::path::Path;
 
 pub(in crate::cli) fn status(here: &Here, name: Option<&str>, json: bool) -> Result<Exit> {
-    let place = RefineStore::open(&here.home, &here.root);
+    let place = refine::store(here);
     let (name, found) = refine::one(&place, name, |_| true)?;
     if json {
         return screen::print_json(&as_json(here, &place, &name, &found));
@@ -32,14 +33,14 @@ pub(in crate::cli) fn status(here: &Here, name: Option<&str>, json: bool) -> Res
         screen::print(&visible(&line))?;
     }
     for version in place.versions(&name).list().map_err(bad_state)? {
-        let what = version_line(&version);
-        screen::print(&format!("version {}  {}  {what}", version.number, at(version.at)))?;
+        let (number, at) = (version.number, at(version.at));
+        screen::print(&format!("version {number}  {at}  {}", version.origin()))?;
     }
     Ok(Exit::Done)
 }
 
 pub(in crate::cli) fn list(here: &Here, json: bool) -> Result<Exit> {
-    let place = RefineStore::open(&here.home, &here.root);
+    let place = refine::store(here);
     let document = refine::document(&place)?;
     let mut broken = None;
     let mut sessions = Vec::new();
@@ -75,19 +76,8 @@ fn summary_line(here: &Here, place: &RefineStore, name: &str, found: &Refinement
         _ => found.mode.to_string(),
     };
     let (done, most) = (found.iterations_completed, found.settings.max_iterations);
-    format!("{what}  {} {done}/{most}", word(here, place, name, found))
-}
-
-/// The status in one word. "Running" needs a process that runs, since a killed one
-/// cannot update its status.
-fn word(here: &Here, place: &RefineStore, name: &str, found: &Refinement) -> String {
-    match (&found.status, activity(here, place, name, found)) {
-        (Standing::Running, Activity::Runs(how)) => how,
-        (Standing::Running, Activity::Pauses) => "paused in a conversation".to_owned(),
-        (Standing::Running, Activity::Nobody) if found.round.is_some() => "interrupted".to_owned(),
-        (Standing::Running, Activity::Nobody) => "resting".to_owned(),
-        (status, _) => status.to_string(),
-    }
+    let standing = standing(found, &activity(here, place, name, found));
+    format!("{what}  {standing} {done}/{most}")
 }
 
 /// Who works on the refinement now.
@@ -100,7 +90,7 @@ pub(super) fn activity(
     if found.status != Standing::Running {
         return Activity::Nobody;
     }
-    if refine::is_held(place, found) {
+    if place.is_held(&found.plan_file) {
         return Activity::Runs(match background::running_session(place, name) {
             Some(tmux) => format!("running in tmux {tmux}"),
             None => "running".to_owned(),
@@ -113,21 +103,21 @@ fn as_json(here: &Here, place: &RefineStore, name: &str, found: &Refinement) -> 
     json!({
         "schema_version": 1,
         "name": name,
-        "standing": word(here, place, name, found),
+        "standing": standing(found, &activity(here, place, name, found)),
         "left": found.left(),
         "tmux": background::running_session(place, name),
         "session": found,
     })
 }
 
-/// What each round proposed, and why it was accepted or rejected.
 /// The name of the refinement that is meant.
 pub(in crate::cli) fn named(here: &Here, name: Option<&str>) -> Result<String> {
-    Ok(refine::one(&RefineStore::open(&here.home, &here.root), name, |_| true)?.0)
+    Ok(refine::one(&refine::store(here), name, |_| true)?.0)
 }
 
+/// What each round proposed, and why it was accepted or rejected.
 pub(in crate::cli) fn explain(here: &Here, name: Option<&str>, json: bool) -> Result<Exit> {
-    let place = RefineStore::open(&here.home, &here.root);
+    let place = refine::store(here);
     let (name, found) = refine::one(&place, name, |_| true)?;
     if json {
         return screen::print_json(&json!({
@@ -142,21 +132,10 @@ pub(in crate::cli) fn explain(here: &Here, name: Option<&str>, json: bool) -> Re
 
 // The versions of a plan.
 
-/// Describes where a version comes from.
-pub(super) fn version_line(version: &KeptVersion) -> String {
-    match version.what {
-        What::Found => format!("the plan before round {}", version.round),
-        What::Round => format!("the plan after round {}", version.round),
-        What::Aside => format!("what round {} wrote, which is not the plan", version.round),
-        What::Replaced => "the plan before a version was restored".to_owned(),
-        What::Other => "of a newer version of ralph".to_owned(),
-    }
-}
-
 /// The difference of two versions, the older first: of the last two without numbers, and of one and the present plan
 /// with one.
 pub(in crate::cli) fn diff(here: &Here, name: Option<&str>, numbers: &[u32]) -> Result<Exit> {
-    let place = RefineStore::open(&here.home, &here.root);
+    let place = refine::store(here);
     let (name, found) = of_plan(&place, name)?;
     let versions = place.versions(&name);
     let list = versions.list().map_err(bad_state)?;
@@ -165,17 +144,14 @@ pub(in crate::cli) fn diff(here: &Here, name: Option<&str>, numbers: &[u32]) -> 
     let (from, to) = match numbers {
         [] => match list.as_slice() {
             [.., before, last] => (before, Some(last)),
-            _ => return Err(refused(Exit::No, "there are no two versions yet")),
+            _ => bail!("there are no two versions yet"),
         },
         [from] => (numbered(&name, &list, *from)?, None),
         [from, to, ..] => (numbered(&name, &list, *from)?, Some(numbered(&name, &list, *to)?)),
     };
     let (now, is) = match to {
         Some(to) => (text(to)?, named(to)),
-        None => {
-            let plan = plan(here, &place, &name, &found)?;
-            (user_files::find(&plan.real)?.text.unwrap_or_default(), found.plan_file.clone())
-        }
+        None => (plan(&place, &found)?.now()?.text.unwrap_or_default(), found.plan_file.clone()),
     };
     let shown = unified((&visible(&named(from)), &text(from)?), (&visible(&is), &now));
     if !shown.is_empty() {
@@ -186,27 +162,20 @@ pub(in crate::cli) fn diff(here: &Here, name: Option<&str>, numbers: &[u32]) -> 
 
 /// Brings a version back; the present plan is kept as a version.
 pub(in crate::cli) fn restore(here: &Here, name: Option<&str>, number: u32) -> Result<Exit> {
-    let place = RefineStore::open(&here.home, &here.root);
+    let place = refine::store(here);
     let (name, found) = of_plan(&place, name)?;
-    let plan = plan(here, &place, &name, &found)?;
-    let list = plan.versions.list().map_err(bad_state)?;
+    let plan = plan(&place, &found)?;
+    let list = place.versions(&name).list().map_err(bad_state)?;
     let version = numbered(&name, &list, number)?;
-    let text = plan.versions.text(version).map_err(bad_state)?;
-    let held = place.hold(&found.mode, &found.plan_file)?;
-    let Some(_held) = held else {
-        let artefact = Artefact::Plan(plan);
-        return Err(refine::taken(&refine::document(&place)?, &name, &artefact));
-    };
-    let artefact = Artefact::Plan(plan);
-    in_session::none_beside(here, &refine::document(&place)?, &artefact)?;
-    let Artefact::Plan(plan) = artefact else { unreachable!("it was made one above") };
-    let now = user_files::find(&plan.real)?;
+    let text = place.versions(&name).text(version).map_err(bad_state)?;
+    let work = Refining { place, name, artefact: Artefact::Plan(plan.clone()) };
+    let _held = refine::claim(here, &work)?;
+    let now = plan.now()?;
     let before = now.text.as_deref().unwrap_or_default();
     if before == text {
         return screen::print(&format!("the plan is version {} already", version.number));
     }
-    let kept = NewVersion { text: before, round: 0, what: What::Replaced, at: here.now };
-    let number = plan.versions.keep(&kept)?;
+    let number = work.versions().keep(before, 0, What::Replaced, here.now)?;
     user_files::replace(&now, &text)?;
     screen::print(&visible(&format!(
         "`{}` is version {} again; what it was is version {number}",
@@ -216,33 +185,21 @@ pub(in crate::cli) fn restore(here: &Here, name: Option<&str>, number: u32) -> R
 
 fn of_plan(place: &RefineStore, name: Option<&str>) -> Result<(String, Refinement)> {
     let (name, found) = refine::one(place, name, |session| session.mode == Mode::Plan)?;
-    match found.mode {
-        Mode::Plan => Ok((name, found)),
-        _ => Err(refused(
-            Exit::No,
-            format!("`{}` refines tasks, of which no versions are kept", visible(&name)),
-        )),
+    if found.mode != Mode::Plan {
+        bail!("`{}` refines tasks, of which no versions are kept", visible(&name));
     }
+    Ok((name, found))
 }
 
-fn plan(here: &Here, place: &RefineStore, name: &str, found: &Refinement) -> Result<PlanFile> {
-    match refine::artefact(here, place, name, found)? {
-        Artefact::Plan(plan) => Ok(plan),
-        _ => Err(refused(Exit::No, "the session refines tasks")),
-    }
+fn plan(place: &RefineStore, found: &Refinement) -> Result<PlanFile> {
+    PlanFile::find(place, &place.root().join(&found.plan_file))
 }
 
 fn numbered<'a>(name: &str, list: &'a [KeptVersion], number: u32) -> Result<&'a KeptVersion> {
     let found = list.iter().find(|version| version.number == number);
-    found.ok_or_else(|| {
-        let most = list.last().map_or(0, |last| last.number);
-        refused(
-            Exit::No,
-            format!(
-                "there is no version {number}; `ralph status --id {}` lists {most}",
-                refine::word(name)
-            ),
-        )
+    found.with_context(|| {
+        let (most, word) = (list.last().map_or(0, |last| last.number), refine::word(name));
+        format!("there is no version {number}; `ralph status --id {word}` lists {most}")
     })
 }
 
@@ -250,9 +207,9 @@ fn numbered<'a>(name: &str, list: &'a [KeptVersion], number: u32) -> Result<&'a 
 
 /// The report of the refinement with this name.
 pub(in crate::cli) fn report(here: &Here, name: Option<&str>) -> Result<Report> {
-    let place = RefineStore::open(&here.home, &here.root);
+    let place = refine::store(here);
     let (name, found) = refine::one(&place, name, |_| true)?;
-    let mut versions = seen(&place, &name)?;
+    let mut versions = place.versions(&name).list().map_err(bad_state)?;
     if found.status.is_over() {
         // Leaves out what a person restored later, so that the report of a finished refinement
         // stays the same.
@@ -270,7 +227,7 @@ pub(in crate::cli) fn report(here: &Here, name: Option<&str>) -> Result<Report> 
 
 /// The names of the project's refinements, the latest last.
 pub(in crate::cli) fn names(here: &Here) -> Vec<String> {
-    let document = RefineStore::open(&here.home, &here.root).document().unwrap_or_default();
+    let document = refine::store(here).document().unwrap_or_default();
     document.sessions().map(|(name, _)| name.to_owned()).collect()
 }
 
@@ -279,21 +236,9 @@ pub(in crate::cli) fn names(here: &Here) -> Vec<String> {
 pub(in crate::cli) fn of_loop(
     here: &Here,
     state: &LoopState,
-) -> Option<(Refinement, Vec<VersionSeen>)> {
+) -> Option<(Refinement, Vec<KeptVersion>)> {
     let name = &state.refining()?.name;
     let place = RefineStore::open(&here.home, Path::new(&state.project_root));
     let session = place.document().ok()?.session(name).ok()??;
-    Some((session, seen(&place, name).unwrap_or_default()))
-}
-
-fn seen(place: &RefineStore, name: &str) -> Result<Vec<VersionSeen>> {
-    let list = place.versions(name).list().map_err(bad_state)?;
-    let seen = |version: &KeptVersion| VersionSeen {
-        number: version.number,
-        round: version.round,
-        is_written: matches!(version.what, What::Round | What::Aside),
-        what: version_line(version),
-        at: version.at,
-    };
-    Ok(list.iter().map(seen).collect())
+    Some((session, place.versions(name).list().unwrap_or_default()))
 }

@@ -72,7 +72,6 @@ fn what_is_no_variable_is_text() {
 #[track_caller]
 fn refused(template: &str, expected: &[&str]) {
     let flaws = render(template, &[("A", "x"), ("B", "y")]).expect_err(template);
-    let flaws: Vec<String> = flaws.iter().map(ToString::to_string).collect();
     assert_eq!(flaws, expected, "{template}");
 }
 
@@ -91,7 +90,7 @@ fn names_that_are_not_given_are_errors_and_all_are_named() {
     refused("${A\n}", &[open]);
     refused("x ${", &[open]);
     let none = render("${A}", &[]).unwrap_err();
-    assert!(none[0].what.ends_with("there are none"), "{none:?}");
+    assert!(none[0].ends_with("there are none"), "{none:?}");
 }
 
 /// The prompt with each variable in angle brackets.

@@ -1,64 +1,45 @@
 //! The whole document: read it, edit one refinement, write it.
 
 use super::{DOCUMENT, Refinement, SCHEMA_VERSION};
-use crate::modes::refine::{Mode, Status};
+use crate::modes::refine::Status;
 use crate::text::json;
 use crate::text::truncate::bounded;
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::fmt;
 
 /// All refinements of a project. Those that are not edited stay as found, readable or not.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RefineDocument {
-    /// The refinements, in the order of the document.
+    schema_version: u64,
+    #[serde(serialize_with = "in_order")]
     sessions: Vec<(String, StoredRefinement)>,
-    /// All other members.
+    #[serde(flatten)]
     others: Map<String, Value>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+impl Default for RefineDocument {
+    fn default() -> RefineDocument {
+        RefineDocument { schema_version: SCHEMA_VERSION, sessions: Vec::new(), others: Map::new() }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 enum StoredRefinement {
     AsFound(Value),
     Edited(Box<Refinement>),
 }
 
-/// Why a document, or a refinement in it, is left alone.
+/// Why a document, or a refinement in it, is left alone, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Damaged {
-    /// The text is not JSON; holds the parser's error.
-    NoJson(String),
-    /// The JSON is not an object.
-    NoObject,
-    /// A member of the document has the wrong type.
-    NoDocument(String),
-    /// A newer version wrote the document.
-    Newer(u64),
-    /// The document is valid, but this refinement in it is not.
-    NoSession { name: String, mistake: String },
-}
+pub struct Damaged(String);
+
+const LEFT: &str = "it was left unchanged; fix it, or move it away";
 
 impl fmt::Display for Damaged {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const LEFT: &str = "it was left unchanged; fix it, or move it away";
-        match self {
-            Damaged::NoJson(error) => write!(to, "`{DOCUMENT}` is not JSON ({error}): {LEFT}"),
-            Damaged::NoObject => write!(to, "`{DOCUMENT}` is not a JSON object: {LEFT}"),
-            Damaged::NoDocument(mistake) => write!(to, "in `{DOCUMENT}` {mistake}: {LEFT}"),
-            Damaged::Newer(version) => write!(
-                to,
-                "`{DOCUMENT}` has version {version}, and this ralph writes version \
-                 {SCHEMA_VERSION}: it was left unchanged; update ralph"
-            ),
-            Damaged::NoSession { name, mistake } => {
-                let name = bounded(name, 100);
-                write!(
-                    to,
-                    "the refinement `{name}` in `{DOCUMENT}` was left unchanged: {mistake}; fix \
-                     it, or use another name"
-                )
-            }
-        }
+        to.write_str(&self.0)
     }
 }
 
@@ -72,21 +53,29 @@ impl RefineDocument {
     /// others from being read.
     pub fn parse(text: &str) -> Result<RefineDocument, Damaged> {
         let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))
-            .map_err(|error| Damaged::NoJson(error.to_string()))?;
-        let Value::Object(mut others) = value else { return Err(Damaged::NoObject) };
+            .map_err(|error| Damaged(format!("`{DOCUMENT}` is not JSON ({error}): {LEFT}")))?;
+        let Value::Object(mut others) = value else {
+            return Err(Damaged(format!("`{DOCUMENT}` is not a JSON object: {LEFT}")));
+        };
+        let wrong = |member: &str, mistake: String| {
+            Damaged(format!("in `{DOCUMENT}` `{member}`: {mistake}: {LEFT}"))
+        };
         if let Some(version) = others.remove("schema_version") {
-            let version: u64 = json::read(version)
-                .map_err(|mistake| Damaged::NoDocument(format!("`schema_version`: {mistake}")))?;
+            let version: u64 =
+                json::read(version).map_err(|mistake| wrong("schema_version", mistake))?;
             if version > SCHEMA_VERSION {
-                return Err(Damaged::Newer(version));
+                return Err(Damaged(format!(
+                    "`{DOCUMENT}` has version {version}, and this ralph writes version \
+                     {SCHEMA_VERSION}: it was left unchanged; update ralph"
+                )));
             }
         }
         let sessions: Map<String, Value> =
             json::read(others.remove("sessions").unwrap_or_default())
-                .map_err(|mistake| Damaged::NoDocument(format!("`sessions`: {mistake}")))?;
+                .map_err(|mistake| wrong("sessions", mistake))?;
         let sessions =
             sessions.into_iter().map(|(name, value)| (name, StoredRefinement::AsFound(value)));
-        Ok(RefineDocument { sessions: sessions.collect(), others })
+        Ok(RefineDocument { sessions: sessions.collect(), others, ..RefineDocument::default() })
     }
 
     /// The refinement of this name, if there is one.
@@ -120,14 +109,10 @@ impl RefineDocument {
 
     /// The other refinements that are marked as running on the same artefact. Only their locks tell
     /// whether a process still runs them.
-    pub fn rivals(&self, name: &str, mode: &Mode, plan_file: &str) -> Vec<&str> {
+    pub fn rivals(&self, name: &str, plan_file: &str) -> Vec<(&str, Refinement)> {
         let others = self.sessions().filter(|(other, _)| *other != name);
-        let running = others.filter(|(_, session)| {
-            session.as_ref().is_ok_and(|session| {
-                session.status == Status::Running && session.shares_artefact(mode, plan_file)
-            })
-        });
-        running.map(|(other, _)| other).collect()
+        let others = others.filter_map(|(other, session)| Some((other, session.ok()?)));
+        others.filter(|(_, one)| one.status == Status::Running && one.refines(plan_file)).collect()
     }
 
     pub fn render(&self) -> String {
@@ -142,37 +127,21 @@ impl StoredRefinement {
     fn read(&self, name: &str) -> Result<Refinement, Damaged> {
         match self {
             StoredRefinement::Edited(session) => Ok(session.as_ref().clone()),
-            StoredRefinement::AsFound(value) => json::read(value.clone())
-                .map_err(|mistake| Damaged::NoSession { name: name.to_owned(), mistake }),
+            StoredRefinement::AsFound(value) => json::read(value.clone()).map_err(|mistake| {
+                Damaged(format!(
+                    "the refinement `{}` in `{DOCUMENT}` was left unchanged: {mistake}; fix it, or use \
+                     another name",
+                    bounded(name, 100)
+                ))
+            }),
         }
     }
 }
 
-// Written by hand, so that the refinements keep the order of the document, and their members the
-// document's names.
-impl Serialize for RefineDocument {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("schema_version", &SCHEMA_VERSION)?;
-        map.serialize_entry("sessions", &InOrder(&self.sessions))?;
-        for (name, value) in &self.others {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
-    }
-}
-
-struct InOrder<'a>(&'a [(String, StoredRefinement)]);
-
-impl Serialize for InOrder<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, kept) in self.0 {
-            match kept {
-                StoredRefinement::AsFound(value) => map.serialize_entry(name, value)?,
-                StoredRefinement::Edited(session) => map.serialize_entry(name, session)?,
-            }
-        }
-        map.end()
-    }
+/// A JSON object sorts its members; the refinements keep the document's order.
+fn in_order<S: Serializer>(
+    sessions: &[(String, StoredRefinement)],
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    to.collect_map(sessions.iter().map(|(name, kept)| (name, kept)))
 }

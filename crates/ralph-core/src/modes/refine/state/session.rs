@@ -86,7 +86,7 @@ pub struct OpenRound {
     /// True if the artefact was changed from outside since the previous round.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub edited_before: bool,
-    /// The client's session, in which Ralph asks for the lines again.
+    /// The session whose agent makes the round; empty if a client of its own does.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub client_session: String,
     /// Members that this version does not know.
@@ -103,15 +103,10 @@ fn is_applied(plan: &PlanAfter) -> bool {
 }
 
 impl Refinement {
-    /// A refinement without any round yet. `plan_file` is empty in the mode `beads`.
-    pub fn new(
-        mode: Mode,
-        plan_file: &str,
-        settings: RefineSettings,
-        now: Timestamp,
-    ) -> Refinement {
+    /// A refinement of this plan, or of the tasks if it is empty, without any round yet.
+    pub fn new(plan_file: &str, settings: RefineSettings, now: Timestamp) -> Refinement {
         Refinement {
-            mode,
+            mode: if plan_file.is_empty() { Mode::Beads } else { Mode::Plan },
             started_at: now,
             iterations_completed: 0,
             total_changes: 0,
@@ -132,8 +127,16 @@ impl Refinement {
         self.settings.max_iterations.saturating_sub(self.iterations_completed)
     }
 
-    /// True if both refinements would change the same artefact.
-    pub fn shares_artefact(&self, mode: &Mode, plan_file: &str) -> bool {
-        self.mode == *mode && (*mode == Mode::Beads || self.plan_file == plan_file)
+    /// True if it refines this plan, or the tasks if `plan_file` is empty.
+    pub fn refines(&self, plan_file: &str) -> bool {
+        match plan_file {
+            "" => self.mode == Mode::Beads,
+            _ => self.mode == Mode::Plan && self.plan_file == plan_file,
+        }
+    }
+
+    /// What is refined, for the user.
+    pub fn subject(&self) -> &str {
+        if self.mode == Mode::Plan { &self.plan_file } else { "the tasks" }
     }
 }

@@ -34,7 +34,6 @@ fn value(text: &str) -> Value {
 
 fn whole() -> Refinement {
     Refinement {
-        plan_file: "docs/plan.md".to_owned(),
         artefact: "abc".to_owned(),
         history: vec![
             RoundEntry {
@@ -65,7 +64,7 @@ fn whole() -> Refinement {
             ..OpenRound::default()
         }),
         ended_at: Some(NOW),
-        ..Refinement::new(Mode::Plan, "", RefineSettings::default(), NOW)
+        ..Refinement::new("docs/plan.md", RefineSettings::default(), NOW)
     }
 }
 
@@ -206,7 +205,7 @@ fn a_session_that_cannot_be_read_is_reported_and_not_written_over() {
 fn only_who_runs_on_the_same_thing_is_a_rival() {
     let plan = |file: &str, status: Status| Refinement {
         status,
-        ..Refinement::new(Mode::Plan, file, RefineSettings::default(), NOW)
+        ..Refinement::new(file, RefineSettings::default(), NOW)
     };
     let mut document = RefineDocument::default();
     for (name, session) in [
@@ -214,14 +213,17 @@ fn only_who_runs_on_the_same_thing_is_a_rival() {
         ("b", plan("other.md", Status::Running)),
         ("c", plan("p.md", Status::Interrupted)),
         ("d", plan("p.md", Status::Plateau)),
-        ("e", Refinement::new(Mode::Beads, "", RefineSettings::default(), NOW)),
+        ("e", Refinement::new("", RefineSettings::default(), NOW)),
     ] {
         document.put(name, session).unwrap();
     }
-    assert_eq!(document.rivals("new", &Mode::Plan, "p.md"), ["a"]);
-    assert!(document.rivals("a", &Mode::Plan, "p.md").is_empty());
-    assert_eq!(document.rivals("new", &Mode::Beads, ""), ["e"]);
-    assert!(document.rivals("new", &Mode::Plan, "third.md").is_empty());
+    let rivals = |name: &str, plan_file: &str| -> Vec<String> {
+        document.rivals(name, plan_file).into_iter().map(|(name, _)| name.to_owned()).collect()
+    };
+    assert_eq!(rivals("new", "p.md"), ["a"]);
+    assert!(rivals("a", "p.md").is_empty());
+    assert_eq!(rivals("new", ""), ["e"]);
+    assert!(rivals("new", "third.md").is_empty());
 }
 
 #[test]

@@ -8,7 +8,7 @@ const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
 fn session(max_iterations: u32) -> Refinement {
     let settings = RefineSettings { max_iterations, ..RefineSettings::default() };
-    Refinement::new(Mode::Beads, "", settings, NOW)
+    Refinement::new("", settings, NOW)
 }
 
 fn beads(changed: u64) -> Option<ArtefactChange> {
@@ -19,42 +19,39 @@ fn message(changes: u32) -> String {
     format!("Done.\n\n```\nCHANGES: {changes}\nSUMMARY: what changed\n```")
 }
 
-fn begin(session: &mut Refinement) -> Result<RefineOutcome, RefineRefusal> {
+fn begin(session: &mut Refinement) -> Result<u32, String> {
     let artefact = session.artefact.clone();
-    step(session, RefineEvent::Begun { artefact: &artefact }, NOW)
+    session.begin(&artefact, "", NOW)
 }
 
-fn end(session: &mut Refinement, message: &str, measured: Option<ArtefactChange>) -> RefineOutcome {
-    let artefact = session.artefact.clone();
-    let event =
-        RefineEvent::Ended { message, measured, plan: PlanAfter::Applied, artefact: &artefact };
-    step(session, event, NOW).unwrap()
+/// The artefact as it was, with this change measured.
+fn after(session: &Refinement, measured: Option<ArtefactChange>) -> ArtefactAfter {
+    ArtefactAfter { measured, plan: PlanAfter::Applied, digest: session.artefact.clone() }
 }
 
-fn cut(session: &mut Refinement) -> Result<RefineOutcome, RefineRefusal> {
-    step(
-        session,
-        RefineEvent::Cut { why: "the \u{1b}[1mclient\nwent  away", measured: None, artefact: "x" },
-        NOW,
-    )
+fn end(session: &mut Refinement, message: &str, measured: Option<ArtefactChange>) -> Status {
+    let after = after(session, measured);
+    session.end(message, after, NOW).unwrap();
+    session.status.clone()
+}
+
+fn cut(session: &mut Refinement) -> Result<(), String> {
+    let after = ArtefactAfter { digest: "x".to_owned(), ..ArtefactAfter::default() };
+    session.cut("the \u{1b}[1mclient\nwent  away", after, NOW)
 }
 
 /// A complete round that reports this number and has as many beads measured.
-fn round(session: &mut Refinement, changes: u32) -> RefineOutcome {
+fn round(session: &mut Refinement, changes: u32) -> Status {
     begin(session).unwrap();
     end(session, &message(changes), beads(u64::from(changes)))
 }
 
 #[track_caller]
-fn check(said: &[u32], max_iterations: u32, expected: RefineOutcome) -> Refinement {
+fn check(said: &[u32], max_iterations: u32, expected: Status) -> Refinement {
     let mut session = session(max_iterations);
     let (last, before) = said.split_last().unwrap();
-    for (changes, next) in before.iter().zip(2..) {
-        assert_eq!(
-            round(&mut session, *changes),
-            RefineOutcome::Next { iteration: next },
-            "{said:?}"
-        );
+    for changes in before {
+        assert_eq!(round(&mut session, *changes), Status::Running, "{said:?}");
     }
     assert_eq!(round(&mut session, *last), expected, "{said:?}");
     session
@@ -62,55 +59,53 @@ fn check(said: &[u32], max_iterations: u32, expected: RefineOutcome) -> Refineme
 
 #[test]
 fn it_goes_on_until_the_plateau() {
-    let plateau = |at, is_early| RefineOutcome::Plateau(Plateau { at, is_early });
-    let session = check(&[5, 3, 2, 1, 0], 10, plateau(5, false));
+    let session = check(&[5, 3, 2, 1, 0], 10, Status::Plateau);
     assert_eq!((session.status.clone(), session.plateau_at), (Status::Plateau, Some(5)));
     assert_eq!((session.iterations_completed, session.total_changes), (5, 11));
-    check(&[2, 1, 1], 10, plateau(3, true));
-    check(&[9, 2, 1, 1], 10, plateau(4, true));
+    assert!(!session.is_early());
+    assert!(check(&[2, 1, 1], 10, Status::Plateau).is_early());
+    assert!(check(&[9, 2, 1, 1], 10, Status::Plateau).is_early());
     // A plateau in the very last round is still a plateau.
-    check(&[2, 1, 1], 3, plateau(3, true));
+    check(&[2, 1, 1], 3, Status::Plateau);
 }
 
 #[test]
 fn without_a_plateau_it_ends_at_the_cap() {
-    let session = check(&[3, 3, 3, 3], 4, RefineOutcome::Cap { at: 4 });
-    assert_eq!((session.status, session.ended_at), (Status::MaxIterations, Some(NOW)));
-    check(&[0, 0], 2, RefineOutcome::Cap { at: 2 });
+    let session = check(&[3, 3, 3, 3], 4, Status::MaxIterations);
+    assert_eq!((session.iterations_completed, session.ended_at), (4, Some(NOW)));
+    check(&[0, 0], 2, Status::MaxIterations);
 }
 
 #[test]
 fn a_session_at_its_cap_goes_on_only_when_it_is_given_more() {
-    let mut session = check(&[3, 3], 2, RefineOutcome::Cap { at: 2 });
-    assert_eq!(begin(&mut session), Err(RefineRefusal::NoRoundLeft { max_iterations: 2 }));
+    let mut session = check(&[3, 3], 2, Status::MaxIterations);
+    assert!(begin(&mut session).unwrap_err().contains("used all of its 2 rounds"));
     session.settings.max_iterations = 3;
-    assert_eq!(
-        begin(&mut session),
-        Ok(RefineOutcome::Begin { iteration: 3, edited_before: false })
-    );
+    assert_eq!(begin(&mut session), Ok(3));
     assert_eq!((session.status, session.ended_at), (Status::Running, None));
 }
 
 #[test]
 fn missing_lines_are_asked_for_once_and_are_unknown_then_and_never_zero() {
     let mut session = session(10);
+    assert_eq!(session.ask_again("Done!"), None, "no round is open");
     begin(&mut session).unwrap();
-    let RefineOutcome::AskAgain(text) = end(&mut session, "Done!", beads(0)) else { panic!() };
+    let text = session.ask_again("Done!").unwrap();
     assert!(text.contains("`CHANGES:` is missing") && text.contains("`SUMMARY:`"), "{text}");
     assert!(session.round.as_ref().unwrap().asked_again);
-    assert!(session.history.is_empty());
-    assert_eq!(end(&mut session, "Really done!", beads(0)), RefineOutcome::Next { iteration: 2 });
+    assert_eq!(session.ask_again("Really done!"), None);
+    assert_eq!(end(&mut session, "Really done!", beads(0)), Status::Running);
     let entry = &session.history[0];
     assert_eq!((entry.changes, entry.summary.as_str(), session.total_changes), (None, "", 0));
     assert_eq!(session.iterations_completed, 1);
     // The next round is asked separately, and its answer counts.
     begin(&mut session).unwrap();
-    assert!(matches!(end(&mut session, "CHANGES: 3", beads(3)), RefineOutcome::AskAgain(_)));
+    assert_eq!(session.ask_again(&message(3)), None);
+    assert!(session.ask_again("CHANGES: 3").is_some());
     end(&mut session, &message(3), beads(3));
     assert_eq!((session.history[1].changes, session.total_changes), (Some(3), 3));
     // A reported number counts even if the summary never came.
     begin(&mut session).unwrap();
-    end(&mut session, "CHANGES: 2", beads(2));
     end(&mut session, "CHANGES: 2", beads(2));
     assert_eq!((session.history[2].changes, session.history[2].summary.as_str()), (Some(2), ""));
 }
@@ -120,8 +115,7 @@ fn an_agent_that_never_says_anything_ends_at_the_cap() {
     let mut session = session(4);
     for last in [false, false, false, true] {
         begin(&mut session).unwrap();
-        end(&mut session, "", beads(0));
-        assert_eq!(matches!(end(&mut session, "", beads(0)), RefineOutcome::Cap { at: 4 }), last);
+        assert_eq!(end(&mut session, "", beads(0)) == Status::MaxIterations, last);
     }
 }
 
@@ -131,8 +125,8 @@ fn an_agent_that_says_zero_and_rewrites_the_plan_ends_at_the_cap() {
     for last in [false, false, false, false, false, true] {
         begin(&mut session).unwrap();
         let change = ArtefactChange::Plan(PlanChange { lines: 200, ..PlanChange::default() });
-        let outcome = end(&mut session, &message(0), Some(change));
-        assert_eq!(outcome == RefineOutcome::Cap { at: 6 }, last);
+        let status = end(&mut session, &message(0), Some(change));
+        assert_eq!(status == Status::MaxIterations, last);
     }
 }
 
@@ -142,7 +136,7 @@ fn a_round_that_was_cut_is_recorded_and_made_once_more() {
     round(&mut session, 3);
     round(&mut session, 1);
     begin(&mut session).unwrap();
-    assert_eq!(cut(&mut session), Ok(RefineOutcome::Interrupted { iteration: 3 }));
+    cut(&mut session).unwrap();
     assert_eq!((session.status.clone(), session.iterations_completed), (Status::Interrupted, 2));
     let entry = session.history[2].clone();
     assert_eq!((entry.iteration, entry.changes), (3, None));
@@ -150,14 +144,11 @@ fn a_round_that_was_cut_is_recorded_and_made_once_more() {
         (entry.end, entry.summary.as_str()),
         (RoundEnd::Interrupted, "the client went away")
     );
-    assert_eq!(
-        begin(&mut session),
-        Ok(RefineOutcome::Begin { iteration: 3, edited_before: false })
-    );
+    assert_eq!(begin(&mut session), Ok(3));
     end(&mut session, &message(0), beads(0));
     // Rounds before the cut no longer count: two more rounds without changes are needed.
-    assert_eq!(round(&mut session, 0), RefineOutcome::Next { iteration: 5 });
-    assert_eq!(round(&mut session, 0), RefineOutcome::Plateau(Plateau { at: 5, is_early: false }));
+    assert_eq!(round(&mut session, 0), Status::Running);
+    assert_eq!(round(&mut session, 0), Status::Plateau);
     let numbers: Vec<u32> = session.history.iter().map(|entry| entry.iteration).collect();
     assert_eq!(numbers, [1, 2, 3, 3, 4, 5]);
 }
@@ -165,63 +156,58 @@ fn a_round_that_was_cut_is_recorded_and_made_once_more() {
 #[test]
 fn an_edit_between_rounds_is_told_and_an_edit_in_mid_round_is_kept() {
     let mut session = session(10);
-    step(&mut session, RefineEvent::Begun { artefact: "a" }, NOW).unwrap();
-    let said = message(0);
-    let ended =
-        |plan| RefineEvent::Ended { message: &said, measured: beads(0), plan, artefact: "b" };
-    step(&mut session, ended(PlanAfter::Applied), NOW).unwrap();
-    let next = |artefact| RefineEvent::Begun { artefact };
-    let begun = step(&mut session, next("c"), NOW);
-    assert_eq!(begun, Ok(RefineOutcome::Begin { iteration: 2, edited_before: true }));
-    step(&mut session, ended(PlanAfter::KeptEdit), NOW).unwrap();
+    let begin = |session: &mut Refinement, artefact: &str| {
+        session.begin(artefact, "", NOW).unwrap();
+        session.round.as_ref().unwrap().edited_before
+    };
+    let end = |session: &mut Refinement, plan| {
+        let after = ArtefactAfter { measured: beads(0), plan, digest: "b".to_owned() };
+        session.end(&message(0), after, NOW).unwrap();
+    };
+    assert!(!begin(&mut session, "a"));
+    end(&mut session, PlanAfter::Applied);
+    assert!(begin(&mut session, "c"));
+    end(&mut session, PlanAfter::KeptEdit);
     assert_eq!(
         (session.history[1].edited_before, &session.history[1].plan),
         (true, &PlanAfter::KeptEdit)
     );
     // The next round starts from the edit that was kept.
-    let begun = step(&mut session, next("b"), NOW);
-    assert_eq!(begun, Ok(RefineOutcome::Begin { iteration: 3, edited_before: false }));
-    let outcome = step(&mut session, ended(PlanAfter::Applied), NOW);
-    assert_eq!(outcome, Ok(RefineOutcome::Next { iteration: 4 }));
+    assert!(!begin(&mut session, "b"));
+    end(&mut session, PlanAfter::Applied);
+    assert_eq!((session.status, session.iterations_completed), (Status::Running, 3));
 }
 
 #[test]
 fn what_belongs_elsewhere_is_refused_and_changes_nothing() {
-    let refused = |session: &mut Refinement, event: RefineEvent, expected: RefineRefusal| {
+    #[track_caller]
+    fn refused<T: std::fmt::Debug>(
+        session: &mut Refinement,
+        words: &str,
+        act: impl FnOnce(&mut Refinement) -> Result<T, String>,
+    ) {
         let before = session.clone();
-        assert_eq!(step(session, event, NOW), Err(expected.clone()));
+        let why = act(session).unwrap_err();
+        assert!(why.contains(words) && why.contains(';'), "{why}");
         assert_eq!(*session, before);
-        assert!(expected.to_string().contains(';'), "{expected}");
-    };
-    let ended = |message| RefineEvent::Ended {
-        message,
-        measured: None,
-        plan: PlanAfter::Applied,
-        artefact: "",
-    };
-    let cut = RefineEvent::Cut { why: "", measured: None, artefact: "" };
+    }
+    let end = |session: &mut Refinement| session.end("CHANGES: 0", ArtefactAfter::default(), NOW);
     let mut one = session(5);
-    refused(&mut one, ended(""), RefineRefusal::NoRound);
-    refused(&mut one, ended("CHANGES: 0\nSUMMARY: a"), RefineRefusal::NoRound);
-    refused(&mut one, cut.clone(), RefineRefusal::NoRound);
+    refused(&mut one, "no round is open", end);
+    refused(&mut one, "no round is open", cut);
     begin(&mut one).unwrap();
-    refused(
-        &mut one,
-        RefineEvent::Begun { artefact: "" },
-        RefineRefusal::RoundOpen { iteration: 1 },
+    refused(&mut one, "round 1 is open", begin);
+    one.cancel(NOW).unwrap();
+    assert_eq!(
+        (one.history[0].end.clone(), &one.status),
+        (RoundEnd::Interrupted, &Status::Cancelled)
     );
-    assert_eq!(step(&mut one, RefineEvent::Cancelled, NOW), Ok(RefineOutcome::Cancelled));
-    assert_eq!(one.history[0].end, RoundEnd::Interrupted);
-    refused(&mut one, RefineEvent::Begun { artefact: "" }, RefineRefusal::Over(Status::Cancelled));
-    refused(&mut one, RefineEvent::Cancelled, RefineRefusal::Over(Status::Cancelled));
+    refused(&mut one, "over (cancelled)", begin);
+    refused(&mut one, "over (cancelled)", |one| one.cancel(NOW));
     let mut odd = Refinement { status: Status::Other("resting".into()), ..session(5) };
-    refused(
-        &mut odd,
-        RefineEvent::Begun { artefact: "" },
-        RefineRefusal::Unknown("resting".into()),
-    );
+    refused(&mut odd, "has `resting`", begin);
     let mut odd = Refinement { mode: Mode::Other("code".into()), ..session(5) };
-    refused(&mut odd, RefineEvent::Cancelled, RefineRefusal::Unknown("code".into()));
+    refused(&mut odd, "has `code`", |one| one.cancel(NOW));
 }
 
 /// What a round may bring, as far as the rules distinguish it.
@@ -259,7 +245,7 @@ impl Brings {
         }
     }
 
-    fn bring(self, session: &mut Refinement) -> RefineOutcome {
+    fn bring(self, session: &mut Refinement) -> Status {
         let (changes, measured, plan) = match self {
             Brings::Little => (1, beads(1), PlanAfter::Applied),
             Brings::LittleButMuchMeasured => (1, beads(2), PlanAfter::Applied),
@@ -267,16 +253,18 @@ impl Brings {
             Brings::Two => (2, beads(1), PlanAfter::Applied),
             Brings::Much => (7, beads(0), PlanAfter::Applied),
             Brings::LittleOverAnEdit => (1, beads(0), PlanAfter::KeptEdit),
-            Brings::Cut => return cut(session).unwrap(),
+            Brings::Cut => {
+                cut(session).unwrap();
+                return session.status.clone();
+            }
             Brings::Silence => {
-                let asked = end(session, "…", beads(0));
-                assert!(matches!(asked, RefineOutcome::AskAgain(_)), "{asked:?}");
+                assert!(session.ask_again("…").is_some());
                 return end(session, "…", beads(0));
             }
         };
-        let message = message(changes);
-        let event = RefineEvent::Ended { message: &message, measured, plan, artefact: "x" };
-        step(session, event, NOW).unwrap()
+        let after = ArtefactAfter { measured, plan, digest: "x".to_owned() };
+        session.end(&message(changes), after, NOW).unwrap();
+        session.status.clone()
     }
 }
 
@@ -301,32 +289,31 @@ fn explore(session: &Refinement, path: &mut Vec<(bool, Brings)>, seen: &mut [u32
             let edit = if is_edited { "'" } else { "" };
             let artefact = &format!("{}{edit}", session.artefact);
             let done = session.iterations_completed;
-            let begun = step(&mut session, RefineEvent::Begun { artefact }, NOW).unwrap();
-            let begin = RefineOutcome::Begin { iteration: done + 1, edited_before: is_edited };
-            assert_eq!(begun, begin, "{path:?}");
-            let outcome = brings.bring(&mut session);
+            assert_eq!(session.begin(artefact, "", NOW), Ok(done + 1), "{path:?}");
+            assert_eq!(session.round.as_ref().unwrap().edited_before, is_edited, "{path:?}");
+            let status = brings.bring(&mut session);
             path.push((is_edited, brings));
             holds(&session, path);
-            let cap = session.settings.max_iterations;
-            let goes_on = match outcome {
-                RefineOutcome::Interrupted { iteration } => {
-                    assert_eq!((brings, iteration), (Brings::Cut, done + 1));
+            let (cap, now) = (session.settings.max_iterations, session.iterations_completed);
+            let goes_on = match status {
+                Status::Interrupted => {
+                    assert_eq!((brings, now), (Brings::Cut, done));
                     seen[0] += 1;
                     true
                 }
-                RefineOutcome::Next { iteration } => {
-                    assert_eq!(iteration, done + 2);
-                    assert!(iteration <= cap && !settled(path), "{path:?}");
+                Status::Running => {
+                    assert!(now == done + 1 && now < cap && !settled(path), "{path:?}");
                     seen[1] += 1;
                     true
                 }
-                RefineOutcome::Plateau(plateau) => {
-                    assert!(settled(path) && plateau.at == done + 1 && plateau.at >= 3, "{path:?}");
+                Status::Plateau => {
+                    let at = session.plateau_at.unwrap();
+                    assert!(settled(path) && at == done + 1 && at >= 3, "{path:?}");
                     seen[2] += 1;
                     false
                 }
-                RefineOutcome::Cap { at } => {
-                    assert!(at == cap && !settled(path), "{path:?}");
+                Status::MaxIterations => {
+                    assert!(now == cap && !settled(path), "{path:?}");
                     seen[3] += 1;
                     false
                 }
@@ -361,7 +348,7 @@ fn holds(session: &Refinement, path: &[(bool, Brings)]) {
 fn stays_over(mut session: Refinement, path: &[(bool, Brings)]) {
     let before = session.clone();
     assert!(begin(&mut session).is_err() && cut(&mut session).is_err(), "{path:?}");
-    assert!(step(&mut session, RefineEvent::Cancelled, NOW).is_err(), "{path:?}");
+    assert!(session.cancel(NOW).is_err(), "{path:?}");
     assert_eq!(session, before);
 }
 

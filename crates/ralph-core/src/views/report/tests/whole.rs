@@ -93,7 +93,7 @@ fn rich() -> Report {
         measured: amount("0", Some(0)),
         change: None,
         summary: String::new(),
-        remarks: vec!["first remark", "second remark"],
+        remarks: vec!["first remark".to_owned(), "second remark".to_owned()],
         version: Some(3),
         ..round(8)
     };
