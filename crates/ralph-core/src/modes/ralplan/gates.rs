@@ -54,8 +54,7 @@ pub fn check(text: &str, exists: impl Fn(&str) -> bool) -> Vec<Failed> {
     }
     let cited = cited_paths(text, &exists);
     let mut failed: Vec<Failed> = missing_files(&cited, &exists);
-    failed
-        .extend(vague_lines(text).into_iter().map(|(line, word)| Failed::at(line, unclear(&word))));
+    failed.extend(vague_lines(text));
     failed.extend(missing_sections(text));
     failed.sort_by_key(|one| one.line);
     failed.extend(machine_readable(text, &cited, &exists));
@@ -69,17 +68,14 @@ pub fn check(text: &str, exists: impl Fn(&str) -> bool) -> Vec<Failed> {
 
 fn missing_files(cited: &[Cited], exists: impl Fn(&str) -> bool) -> Vec<Failed> {
     let mut failed: Vec<Failed> = Vec::new();
-    for one in cited {
-        if is_new(cited, &one.path) || exists(&one.path) {
-            continue;
-        }
-        let path = &one.path;
+    for Cited { line, path, .. } in cited {
         let what = format!(
             "`{path}` does not exist; name an existing file, or write `{path}` (new) if a step \
              creates it"
         );
-        if !failed.iter().any(|known| known.what == what) {
-            failed.push(Failed::at(one.line, what));
+        let is_known = failed.iter().any(|known| known.what == what);
+        if !is_known && !is_new(cited, path) && !exists(path) {
+            failed.push(Failed::at(*line, what));
         }
     }
     failed
@@ -345,11 +341,9 @@ fn heading(line: &str) -> Option<(usize, &str)> {
 // Such a word is acceptable if its line gives a number or names the command that proves it. Text
 // between backticks is a name, not a promise; a title and a quotation are the user's own words.
 
-/// The words. A star matches any ending.
-const WORDS: [&str; 27] = [
-    "improve*",
-    "improving",
-    "improvement*",
+/// The words and phrases. A star matches any ending.
+const VAGUE: [&str; 35] = [
+    "improv*",
     "optimi*",
     "enhanc*",
     "better",
@@ -374,9 +368,6 @@ const WORDS: [&str; 27] = [
     "todo",
     "fixme",
     "gracefully",
-];
-
-const PHRASES: [&str; 10] = [
     "as needed",
     "as necessary",
     "as required",
@@ -389,13 +380,10 @@ const PHRASES: [&str; 10] = [
     "to be determined",
 ];
 
-/// The numbers of the lines with such a word, and the word.
-fn vague_lines(text: &str) -> Vec<(usize, String)> {
-    let is_title = |line: &str| line.starts_with("# ");
-    prose(text)
-        .filter(|(_, line)| !is_title(line))
-        .filter_map(|(at, line)| vague_word(line).map(|word| (at, word)))
-        .collect()
+/// The lines with such a word, but for titles.
+fn vague_lines(text: &str) -> impl Iterator<Item = Failed> {
+    let lines = prose(text).filter(|(_, line)| !line.starts_with("# "));
+    lines.filter_map(|(at, line)| vague_word(line).map(|word| Failed::at(at, unclear(&word))))
 }
 
 /// The first such word, unless the line has a number or a command.
@@ -408,16 +396,17 @@ fn vague_word(line: &str) -> Option<String> {
 }
 
 fn vague_in(plain: &str) -> Option<String> {
-    let words = || plain.split(|letter: char| !(letter.is_alphanumeric() || letter == '-'));
-    let is = |word: &str, known: &str| match known.strip_suffix('*') {
+    let words = plain.split(|letter: char| !(letter.is_alphanumeric() || letter == '-'));
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let is = |(word, known): (&&str, &str)| match known.strip_suffix('*') {
         Some(start) => word.starts_with(start),
-        None => word == known,
+        None => *word == known,
     };
-    let word = words().find(|word| WORDS.iter().any(|known| is(word, known)));
-    let together = words().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-    let padded = format!(" {together} ");
-    let phrase = PHRASES.iter().find(|phrase| padded.contains(&format!(" {phrase} ")));
-    word.map(str::to_owned).or_else(|| phrase.map(|phrase| (*phrase).to_owned()))
+    VAGUE.iter().find_map(|vague| {
+        let mut places = words.windows(vague.split(' ').count());
+        let found = places.find(|place| place.iter().zip(vague.split(' ')).all(is))?;
+        Some(found.join(" "))
+    })
 }
 
 /// True for a number that measures something: not a list mark, and not the number of a step or a
