@@ -176,15 +176,14 @@ impl Asking<'_> {
             tools,
             keeps_limits: true,
             args: &self.client.args,
-            screen,
         };
-        reviewers::ask(run, orders.collect())
+        reviewers::ask(run, screen, orders.collect())
     }
 }
 
 fn findings(answer: &ReviewerAnswer, lens: &ReviewLens) -> std::result::Result<Findings, String> {
     let text = answer.answer.as_ref().map_err(Clone::clone)?;
-    match answer.reported.as_deref() == Some(answer.started.as_str()) {
+    match answer.reported.as_deref() == Some(answer.started.session_id.as_str()) {
         true => rules::findings(text, &lens.name),
         false => Err("it comes from another session".to_owned()),
     }

@@ -48,8 +48,8 @@ pub(crate) struct ReviewerOrder {
 pub(crate) struct ReviewerAnswer {
     /// The answer, or why the reviewer gave none.
     pub(crate) answer: std::result::Result<String, String>,
-    /// The session that Ralph started.
-    pub(crate) started: String,
+    /// The session that Ralph started, and its log.
+    pub(crate) started: StartedReviewer,
     /// The session that the client reported.
     pub(crate) reported: Option<String>,
     pub(crate) tokens: Tokens,
@@ -58,6 +58,7 @@ pub(crate) struct ReviewerAnswer {
 }
 
 /// How reviewers are run.
+#[derive(Clone, Copy)]
 pub(crate) struct ReviewRun<'a> {
     pub(crate) here: &'a Here,
     pub(crate) file: &'a LoopFile,
@@ -70,7 +71,6 @@ pub(crate) struct ReviewRun<'a> {
     pub(crate) keeps_limits: bool,
     /// Arguments of the user for the client.
     pub(crate) args: &'a [OsString],
-    pub(crate) screen: Screen,
 }
 
 /// Asks all reviewers, and returns their answers by name.
@@ -79,9 +79,11 @@ pub(crate) struct ReviewRun<'a> {
 /// When the client is missing, no process can be started, or reviewers of the loop are at work.
 pub(crate) fn ask(
     run: ReviewRun<'_>,
+    screen: Screen,
     orders: Vec<ReviewerOrder>,
 ) -> Result<BTreeMap<String, ReviewerAnswer>> {
-    let began = read(run.file).and_then(|state| state.environment).unwrap_or_default();
+    let state = read(run.file);
+    let began = state.as_ref().and_then(|state| state.environment.clone()).unwrap_or_default();
     let client = match began.program.as_str() {
         "" => CLIENT.program()?,
         program => program.into(),
@@ -89,51 +91,51 @@ pub(crate) fn ask(
     let _alone = alone(run.file, run.until)?;
     count_lost(&run.here.home, run.file)?;
     let logs = options::logs(run.here, KIND);
-    let state = read(run.file);
-    let reviewed = state.as_ref().map(options::owner_of).unwrap_or_default();
-    options::note_owner(&logs.join(KIND), &reviewed)?;
-    let waiting: VecDeque<Reviewer> =
-        (1..).zip(orders).map(|(number, order)| Reviewer::new(order, number, &logs)).collect();
-    let started: Vec<StartedReviewer> = waiting.iter().map(|one| one.started.clone()).collect();
-    note_started(run.file, &started)?;
+    options::note_owner(
+        &logs.join(KIND),
+        &state.as_ref().map(options::owner_of).unwrap_or_default(),
+    )?;
+    let (mut answers, mut waiting) = (BTreeMap::new(), VecDeque::new());
+    for (number, order) in (1..).zip(orders) {
+        let log = logs.join(format!("reviewer-{number}.jsonl")).to_string_lossy().into_owned();
+        let session_id = random::uuid();
+        let unanswered = ReviewerAnswer {
+            answer: Err(String::new()),
+            started: StartedReviewer { session_id, log, ..StartedReviewer::default() },
+            reported: None,
+            tokens: Tokens::default(),
+            cost: 0.0,
+            duration: Duration::ZERO,
+        };
+        answers.insert(order.name.clone(), unanswered);
+        waiting.push_back((number, order));
+    }
+    // Noted before they start, so that the next review also counts those of a run that is killed.
+    let started = answers.values().map(|one| one.started.clone()).collect();
+    run.file.update(|state| state.reviewers = started).map_err(bad_state)?;
     let words = Words {
         command: KIND,
         members: "reviewers",
         failed: Exit::MissingProgram,
         ended: "review ended",
     };
+    let places = [run.file.folder()];
     let mut owner = Reviewers {
         client,
         plugins: began.plugins.map(|names| ListedPlugins { names, ..ListedPlugins::default() }),
-        runner: ClientRunner::apart(
-            run.here,
-            run.interrupts,
-            words,
-            run.screen,
-            &[run.file.folder()],
-        )?,
+        runner: ClientRunner::apart(run.here, run.interrupts, words, screen, &places)?,
         was_live: state.as_ref().is_some_and(LoopState::is_live),
         bounds: state.and_then(|state| state.bounds),
-        file: run.file,
-        root: run.root,
-        args: run.args,
-        tools: run.tools,
-        until: run.until,
-        keeps_limits: run.keeps_limits,
+        run,
         logs,
         waiting,
-        begun: BTreeMap::new(),
-        answers: BTreeMap::new(),
-        why_ended: String::new(),
+        answers,
+        why_ended: None,
     };
     engine::work(&mut owner)?;
-    let why = if owner.why_ended.is_empty() {
-        "you ended it".to_owned()
-    } else {
-        owner.why_ended.clone()
-    };
-    owner.leave_out(&why);
-    forget_started(&run.here.home, run.file)?;
+    owner.leave_out(owner.why_ended.unwrap_or("you ended it"));
+    // Those that never started are not counted.
+    change(&run.here.home, run.file, |state| state.reviewers.clear())?;
     Ok(owner.answers)
 }
 
@@ -141,62 +143,31 @@ fn read(file: &LoopFile) -> Option<LoopState> {
     file.read().ok().flatten().map(|loaded| loaded.state)
 }
 
-/// The answer of a reviewer that was never started.
-fn without(why: &str) -> ReviewerAnswer {
-    ReviewerAnswer {
-        answer: Err(why.to_owned()),
-        started: String::new(),
-        reported: None,
-        tokens: Tokens::default(),
-        cost: 0.0,
-        duration: Duration::ZERO,
-    }
-}
-
-/// A reviewer to start, with the session that it gets.
-struct Reviewer {
-    order: ReviewerOrder,
-    number: usize,
-    started: StartedReviewer,
-}
-
-impl Reviewer {
-    fn new(order: ReviewerOrder, number: usize, logs: &Path) -> Reviewer {
-        let log = logs.join(format!("reviewer-{number}.jsonl")).to_string_lossy().into_owned();
-        let session_id = random::uuid();
-        let started = StartedReviewer { session_id, log, ..StartedReviewer::default() };
-        Reviewer { order, number, started }
-    }
-}
-
 struct Reviewers<'a> {
+    run: ReviewRun<'a>,
     /// The client of the loop's start.
     client: PathBuf,
     plugins: Option<ListedPlugins>,
     runner: ClientRunner<'a, ()>,
     /// True if the loop was live at the start: then the reviewers end with it.
     was_live: bool,
-    file: &'a LoopFile,
-    root: &'a Path,
-    args: &'a [OsString],
-    tools: ReviewerTools,
     /// The bounds of the loop, if it has any.
     bounds: Option<Bounds>,
-    until: Option<Timestamp>,
-    keeps_limits: bool,
     logs: PathBuf,
-    waiting: VecDeque<Reviewer>,
-    /// Those that were started, by their names.
-    begun: BTreeMap<String, StartedReviewer>,
+    /// Those to start, by their numbers.
+    waiting: VecDeque<(usize, ReviewerOrder)>,
+    /// The answers of all, by their names.
     answers: BTreeMap<String, ReviewerAnswer>,
-    /// Why all were ended; empty if they were not.
-    why_ended: String,
+    /// Why all were ended, if they were.
+    why_ended: Option<&'static str>,
 }
 
 impl Reviewers<'_> {
-    fn start(&mut self, reviewer: Reviewer) -> Result<()> {
-        let Reviewer { order, number, started } = reviewer;
-        let has_commands = self.tools == ReviewerTools::Commands;
+    fn start(&mut self, number: usize, order: ReviewerOrder) -> Result<()> {
+        let Some(ReviewerAnswer { started, .. }) = self.answers.get(&order.name) else {
+            return Ok(());
+        };
+        let has_commands = self.run.tools == ReviewerTools::Commands;
         let round = ClientRound {
             client: self.client.clone(),
             plugins: self.plugins.clone(),
@@ -207,28 +178,27 @@ impl Reviewers<'_> {
             )?,
             session_id: Some(started.session_id.clone()),
             env: vec![("RALPH_ROUND".to_owned(), KIND.to_owned())],
-            extra_args: self.args.to_vec(),
+            extra_args: self.run.args.to_vec(),
             is_reviewer: true,
             sandbox: has_commands.then(|| self.reach()),
             permission_mode: Some("default".to_owned()),
             label: format!("review: {}", order.name),
             log: PathBuf::from(&started.log),
-            folder: Some(self.root.to_owned()),
+            folder: Some(self.run.root.to_owned()),
             waits_for_limits: true,
             ..ClientRound::default()
         };
-        self.begun.insert(order.name.clone(), started);
-        self.runner.start(&order.name, "", round, &lock_of(self.file, number))
+        self.runner.start(&order.name, "", round, &lock_of(self.run.file, number))
     }
 
     /// A reviewer's commands write nothing but its temporary folder, and reach no host.
     fn reach(&self) -> SandboxReach {
-        let (here, root) = (self.runner.here, self.root);
+        let ReviewRun { here, root, file, .. } = self.run;
         let real = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
         // In a worktree the client lets commands write the git folders, which lie elsewhere.
         let git = repository::around(&real);
         let git = git.iter().flat_map(|it| [it.own(), it.common()]);
-        let folders = [real.as_path(), self.file.folder(), here.home.root()].into_iter().chain(git);
+        let folders = [real.as_path(), file.folder(), here.home.root()].into_iter().chain(git);
         let mut deny_write: Vec<String> =
             folders.map(|folder| folder.to_string_lossy().into_owned()).collect();
         deny_write.sort();
@@ -239,14 +209,20 @@ impl Reviewers<'_> {
 
     /// Answers for those that have not begun.
     fn leave_out(&mut self, why: &str) {
-        let names = self.waiting.drain(..).map(|one| one.order.name);
-        self.answers.extend(names.map(|name| (name, without(why))));
+        for (_, order) in self.waiting.drain(..) {
+            if let Some(one) = self.answers.get_mut(&order.name) {
+                one.answer = Err(why.to_owned());
+            }
+        }
     }
 
-    fn end_all(&mut self, why: &str) {
-        self.why_ended = why.to_owned();
-        self.runner.end_all();
-        self.runner.stop(engine::RunEnd::Decided(()));
+    /// Why those at work are to be ended.
+    fn end_is_due(&self, state: Option<&LoopState>) -> Option<&'static str> {
+        if self.run.until.is_some_and(|until| clock::now() >= until) {
+            return Some("there was no time left for it");
+        }
+        let is_over = self.was_live && !state.is_some_and(LoopState::is_live);
+        is_over.then_some("the loop ended before")
     }
 }
 
@@ -258,23 +234,21 @@ impl<'a> Owner<'a> for Reviewers<'a> {
     }
 
     fn go_on(&mut self, _: Option<&LoopState>) -> Result<Then> {
-        if self.until.is_some_and(|until| clock::now() >= until) {
-            self.end_all("there was no time left for it");
+        let state = read(self.run.file);
+        if let Some(why) = self.end_is_due(state.as_ref()) {
+            self.why_ended = Some(why);
+            self.runner.end_all();
+            self.runner.stop(engine::RunEnd::Decided(()));
             return Ok(Then::Again);
         }
-        let state = read(self.file);
-        if self.was_live && !state.as_ref().is_some_and(LoopState::is_live) {
-            self.end_all("the loop ended before");
-            return Ok(Then::Again);
-        }
-        let spent = state.as_ref().filter(|_| self.keeps_limits).and_then(stop::spent);
+        let spent = state.as_ref().filter(|_| self.run.keeps_limits).and_then(stop::spent);
         if let Some(why) = spent {
             self.leave_out(&format!("the loop's limit is reached: it {why}"));
         }
         while self.runner.len() < AT_ONCE
-            && let Some(order) = self.waiting.pop_front()
+            && let Some((number, order)) = self.waiting.pop_front()
         {
-            self.start(order)?;
+            self.start(number, order)?;
         }
         if self.runner.len() == 0 {
             self.runner.stop(engine::RunEnd::Decided(()));
@@ -285,24 +259,27 @@ impl<'a> Owner<'a> for Reviewers<'a> {
 
     fn next_moment(&mut self) -> Option<Timestamp> {
         // Past it, they are only waited for.
-        self.until.filter(|_| self.why_ended.is_empty())
+        self.run.until.filter(|_| self.why_ended.is_none())
     }
 
     fn on_exit(&mut self, name: &str, gone: MemberExit) -> Result<()> {
         let MemberExit { came, failed } = gone;
         self.runner.remove(name, &came);
-        let answer = match failed {
-            Some((why, _)) => Err(why),
-            None if self.why_ended.is_empty() => answer(&came),
-            None => Err(self.why_ended.clone()),
+        let Some(one) = self.answers.get_mut(name) else { return Ok(()) };
+        one.answer = match (failed, self.why_ended) {
+            (Some((why, _)), _) => Err(why),
+            (None, Some(why)) => Err(why.to_owned()),
+            (None, None) => answer(&came),
         };
-        let begun = self.begun.get(name).cloned().unwrap_or_default();
-        count_gone(&self.runner.here.home, self.file, &begun, &came)?;
-        let RoundResult { session_id: reported, tokens, cost, duration, .. } = came;
-        let started = begun.session_id;
-        let answer = ReviewerAnswer { answer, started, reported, tokens, cost, duration };
-        self.answers.insert(name.to_owned(), answer);
-        Ok(())
+        let RoundResult { session_id, tokens, cost, duration, .. } = came;
+        (one.reported, one.tokens, one.cost, one.duration) = (session_id, tokens, cost, duration);
+        let (tokens, cost) = match tokens.total() > 0 || cost > 0.0 {
+            true => (tokens, cost),
+            false => used(Path::new(&one.started.log)),
+        };
+        change(&self.run.here.home, self.run.file, |state| {
+            state.count_reviewer(&one.started.session_id, tokens, cost);
+        })
     }
 }
 
@@ -313,8 +290,7 @@ fn answer(came: &RoundResult) -> std::result::Result<String, String> {
     }
 }
 
-// What reviewers cost. Each is noted in the loop's state before it starts and counted when it is gone,
-// so the next review also counts those of a run that was killed.
+// What reviewers cost. Each is counted when it is gone.
 
 /// Long enough for other reviewers of the same loop to end.
 const OTHERS_TURN: Duration = Duration::from_secs(900);
@@ -336,8 +312,7 @@ fn lock_of(file: &LoopFile, number: usize) -> PathBuf {
 /// Counts the reviewers of a run that was killed, as far as their logs show what they used. Waits until
 /// all of them have ended.
 fn count_lost(home: &Home, file: &LoopFile) -> Result<()> {
-    let lost = file.read().map_err(bad_state)?.map(|loaded| loaded.state.reviewers);
-    let lost = lost.unwrap_or_default();
+    let lost = file.read().map_err(bad_state)?.map_or(Vec::new(), |loaded| loaded.state.reviewers);
     if lost.is_empty() {
         return Ok(());
     }
@@ -349,41 +324,8 @@ fn count_lost(home: &Home, file: &LoopFile) -> Result<()> {
     }
     lost.iter().try_for_each(|one| {
         let (tokens, cost) = used(Path::new(&one.log));
-        count(home, file, one, tokens, cost)
+        change(home, file, |state| state.count_reviewer(&one.session_id, tokens, cost))
     })
-}
-
-/// Notes the reviewers that are about to start.
-fn note_started(file: &LoopFile, started: &[StartedReviewer]) -> Result<()> {
-    file.update(|state| state.reviewers = started.to_vec()).map(drop).map_err(bad_state)
-}
-
-/// Forgets those that never started.
-fn forget_started(home: &Home, file: &LoopFile) -> Result<()> {
-    change(home, file, |state| state.reviewers.clear())
-}
-
-/// Counts a reviewer that is gone.
-fn count_gone(
-    home: &Home,
-    file: &LoopFile,
-    one: &StartedReviewer,
-    came: &RoundResult,
-) -> Result<()> {
-    let is_known = came.tokens.total() > 0 || came.cost > 0.0;
-    let (tokens, cost) =
-        if is_known { (came.tokens, came.cost) } else { used(Path::new(&one.log)) };
-    count(home, file, one, tokens, cost)
-}
-
-fn count(
-    home: &Home,
-    file: &LoopFile,
-    one: &StartedReviewer,
-    tokens: Tokens,
-    cost: f64,
-) -> Result<()> {
-    change(home, file, |state| state.count_reviewer(&one.session_id, tokens, cost))
 }
 
 /// Changes the state of a loop that may have ended, and been archived, meanwhile.

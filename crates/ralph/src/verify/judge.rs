@@ -129,9 +129,8 @@ impl Inquiry<'_> {
             tools,
             keeps_limits: self.keeps_limits,
             args: &[],
-            screen: Screen::quiet(),
         };
-        let mut answers = reviewers::ask(run, orders.collect())?;
+        let mut answers = reviewers::ask(run, Screen::quiet(), orders.collect())?;
         Ok(due.iter().filter_map(|one| answers.remove(&one.id)).collect())
     }
 }
@@ -160,7 +159,7 @@ fn weigh(
     let of_loop: Vec<String> =
         earlier.chain([state.session_id.clone()]).filter(|id| !id.is_empty()).collect();
     let facts = ReviewFacts {
-        started: &answered.started,
+        started: &answered.started.session_id,
         reported: answered.reported.as_deref(),
         of_loop: &of_loop,
         changed: &after.changed_since(before),
