@@ -3,24 +3,30 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use ralph_core::modes::ralplan::{self, PlanEvent, PlanOutcome, PlanSeen, SHORT, formats};
+use ralph_core::modes::ralplan::{self, PlanEvent, PlanOutcome, PlanSeen, Role, SHORT, formats};
 use ralph_core::state::{PlanPhase, RalplanState};
 
 /// The digest that the stored inputs name by its digits.
 const HASH: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
+fn report(role: Role, message: &str, file: Option<PlanSeen>) -> PlanEvent<'_> {
+    PlanEvent::Reported { role, agent: role.agent(), message, file }
+}
+
+fn seen(path: &str) -> PlanSeen {
+    PlanSeen { path: path.to_owned(), hash: HASH.to_owned(), ..PlanSeen::default() }
+}
+
 fn planning() -> RalplanState {
     let mut plan = ralplan::begin("log in", Timestamp::UNIX_EPOCH);
-    ralplan::step(&mut plan, &PlanEvent::GapFinderReported { message: "none" });
+    ralplan::step(&mut plan, &report(Role::GapFinder, "none", None));
     plan
 }
 
 fn in_review() -> RalplanState {
     let mut plan = planning();
-    let path = ".omc/plans/a.md".to_owned();
-    let seen = PlanSeen { path, hash: HASH.to_owned(), ..PlanSeen::default() };
     let message = "PLAN_READY: .omc/plans/a.md";
-    ralplan::step(&mut plan, &PlanEvent::PlannerReported { agent: "p", message, plan: Some(seen) });
+    ralplan::step(&mut plan, &report(Role::Planner, message, Some(seen(".omc/plans/a.md"))));
     ralplan::step(&mut plan, &PlanEvent::CriticCalled { hash: HASH });
     assert_eq!((&plan.phase, plan.plan_hash.as_str()), (&PlanPhase::CriticReview, HASH));
     plan
@@ -52,9 +58,9 @@ fn check_verdict(message: &str) {
     assert!(formats::feedback(&quote).is_err(), "a quotation is no verdict");
 
     let mut plan = in_review();
-    let event = PlanEvent::CriticReported { agent: "c", message, hash_now: HASH };
+    let event = report(Role::Critic, message, Some(seen(".omc/plans/a.md")));
     match ralplan::step(&mut plan, &event) {
-        PlanOutcome::Moved(_) => {
+        PlanOutcome::Taken(_) => {
             let said = read.expect("what moves a planning can be read");
             assert!(HASH.starts_with(&said.judged), "the text that was before the critic");
             assert_eq!(said.okay, plan.phase == PlanPhase::AwaitingUserApproval);
@@ -91,15 +97,14 @@ fn check_planner(message: &str) {
     let asks = formats::questions(message);
     match &asks {
         Ok(asked) => {
-            assert!(asked.iter().all(|one| !one.line().contains('\n') && !one.files.is_empty()))
+            assert!(asked.iter().all(|one| !one.whole.contains('\n')));
+            assert!(asked.iter().all(|one| one.whole.starts_with(&one.short)));
         }
         Err(wrong) => check_said(wrong),
     }
     let mut plan = planning();
-    let seen = |path| PlanSeen { path, hash: HASH.to_owned(), ..PlanSeen::default() };
-    let seen = path.clone().map(seen);
-    let event = PlanEvent::PlannerReported { agent: "p", message, plan: seen };
-    ralplan::step(&mut plan, &event);
+    let file = path.as_deref().map(seen);
+    ralplan::step(&mut plan, &report(Role::Planner, message, file));
     match plan.phase {
         PlanPhase::CriticReview => {
             assert!(ralplan::is_plans_place(&plan.plan_path));
@@ -120,14 +125,7 @@ fn check_architect(message: &str) {
         Ok(answers) => {
             assert!(!answers.is_empty());
             for one in answers {
-                let parts = [
-                    &one.topic,
-                    &one.analysis,
-                    &one.recommendation,
-                    &one.trade_offs,
-                    &one.references,
-                ];
-                assert!(parts.iter().all(|part| !part.trim().is_empty() && !part.contains('\n')));
+                assert!(!one.whole.contains('\n') && one.whole.starts_with(&one.short));
             }
         }
         Err(wrong) => check_said(&wrong),

@@ -162,8 +162,8 @@ fn the_whole_way_with_a_word_in_another_terminal() {
         "round 1, ralplan-metis: Plan 1/5: the gap finder has read the task",
         "round 2, ralplan-planner: Plan 1/5: `.omc/plans/login.md` goes to the critic",
         "round 3, ralplan-critic: Plan 1/5: the critic approves; you decide",
-        "Plan: .omc/plans/login.md (",
-        "The critic approved it: plan 1/5.",
+        "The critic approved `.omc/plans/login.md` (",
+        "), plan 1/5.\nCriteria:\n",
         "Add a form to `tracked`. Version 1.",
         "AC-1 the file is there: test -f tracked",
         "T-1 add the form",
@@ -276,7 +276,8 @@ fn five_rejections_bring_a_warning_and_what_was_left_open() {
     world.ralph(&["ralplan", "discard"]).done();
     let printed = world.finish(child, "");
     assert!(
-        printed.stderr.contains("WARNING: the critic rejected it, plan 5/5. Left open:\n  1. T-1"),
+        printed.stderr.contains("WARNING: the critic rejected `.omc/plans/login.md` (")
+            && printed.stderr.contains("), plan 5/5.\nLeft open:\n1. T-1"),
         "{printed:#?}"
     );
     assert!(called(&world, "critic", 5) && !called(&world, "critic", 6));

@@ -10,6 +10,7 @@ use ralph::cli::Reach;
 use ralph_core::guard::human_only;
 use ralph_core::modes::ralplan::{self, Role, export, formats, gates, question};
 use ralph_core::state::{PlanPhase, RalplanState};
+use ralph_core::text::hex::sha256;
 use serde_json::Value;
 
 const NAMES: [&str; 3] = ["ralplan", "rp", "planloop"];
@@ -19,7 +20,7 @@ fn awaiting() -> RalplanState {
     RalplanState {
         phase: PlanPhase::AwaitingUserApproval,
         plan_path: ".omc/plans/a.md".to_owned(),
-        plan_hash: ralplan::digest(b"plan"),
+        plan_hash: sha256("plan"),
         ..RalplanState::default()
     }
 }

@@ -110,7 +110,7 @@ pub fn request(command: &str, typed: &str, root: &Path) -> Result<LoopRequest, S
 
 /// The loop prompt, with the user's earlier messages if the loop continues. A new loop has an empty
 /// mailbox.
-fn contract(call: &HookCall, heading: &str, state: &LoopState) -> Reply {
+pub(crate) fn contract(call: &HookCall, heading: &str, state: &LoopState) -> Reply {
     let text = match lifecycle::by_id(&call.home, &state.loop_id) {
         Some(file) => signals::contract(heading, &file, state),
         None => mode::rules(&state.mode).loop_prompt(heading, state, &[], clock::now()),

@@ -16,10 +16,9 @@ mod step;
 pub use next::{NextPlanStep, may_call, next};
 pub(super) use pause::Ralplan;
 pub use pause::{asked, is_told, next_step_text};
-pub use step::{PlanEvent, PlanOutcome, PlanSeen, begin, step};
+pub use step::{PlanEvent, PlanOutcome, PlanSeen, begin, reported_path, step};
 
 use crate::state::{LoopState, RalplanState};
-use crate::text::hex::sha256;
 use crate::text::sanitize;
 
 /// The folder of plans, relative to the top of the project.
@@ -63,10 +62,6 @@ impl Role {
     }
 }
 
-pub fn digest(text: &[u8]) -> String {
-    sha256(text)
-}
-
 /// Shortens a hash to the digits that users and agents see.
 pub fn short(hash: &str) -> &str {
     hash.get(..SHORT).unwrap_or(hash)
@@ -82,27 +77,6 @@ pub fn is_plans_place(path: &str) -> bool {
         && name.ends_with(".md")
         && !name.contains('\\')
         && !name.chars().any(sanitize::acts)
-}
-
-/// Appends lines to the log and drops the oldest ones beyond `LOG_KEPT`.
-fn log_of(mut before: Vec<String>, lines: &[String]) -> Vec<String> {
-    before.extend_from_slice(lines);
-    let more = before.len().saturating_sub(LOG_KEPT);
-    before.drain(..more);
-    before
-}
-
-const LOG_KEPT: usize = 100;
-
-/// Lines kept for the user. A user who was away for longer finds all events in the log.
-const UNTOLD_KEPT: usize = 12;
-
-/// Keeps a line for the next event whose message the client shows. The client shows no message at
-/// the end of an agent.
-fn keep_to_tell(plan: &mut RalplanState, line: &str) {
-    plan.untold.push(line.to_owned());
-    let more = plan.untold.len().saturating_sub(UNTOLD_KEPT);
-    plan.untold.drain(..more);
 }
 
 /// Takes the lines that the user has not been shown yet, joined by line breaks; empty if there
@@ -159,21 +133,9 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_told_once_and_the_oldest_are_left_out() {
-        let mut state = LoopState { mode: RalplanState::default().into(), ..LoopState::default() };
-        let lines: Vec<String> = (1..=UNTOLD_KEPT + 1).map(|n| n.to_string()).collect();
-        for line in &lines {
-            keep_to_tell(state.ralplan_mut().unwrap(), line);
-        }
-        assert_eq!(to_tell(&mut state), lines[1..].join("\n"));
-        assert_eq!(to_tell(&mut state), "");
-        assert_eq!(to_tell(&mut LoopState::default()), "");
-    }
-
-    #[test]
     fn a_digest_is_called_by_its_first_digits() {
-        let hash = digest(b"plan");
-        assert_eq!((hash.len(), short(&hash)), (64, &hash[..12]));
+        let hash = "0123456789abcdef".repeat(4);
+        assert_eq!(short(&hash), "0123456789ab");
         assert_eq!(short("abc"), "abc");
     }
 }

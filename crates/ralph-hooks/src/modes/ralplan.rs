@@ -12,7 +12,7 @@ mod tool;
 
 pub(crate) use decide::plan_the_loop;
 pub use decide::{Decided, DecisionRequest, decide};
-pub use drive::{DriverStep, RoundSession, drive};
+pub use drive::drive;
 
 use super::ModeHooks;
 use crate::active_loop::Bound;
@@ -22,12 +22,11 @@ use crate::{signals, stop, unreadable};
 use anyhow::Result;
 use ralph_core::guard::{self, LoopActivity};
 use ralph_core::modes::arguments::Options;
-use ralph_core::modes::ralplan::{self, PlanSeen, Role, question};
+use ralph_core::modes::ralplan::{self, PlanSeen, Role};
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::LoopState;
-use ralph_core::tasks::plan;
+use ralph_core::state::{Criterion, LoopState};
 use ralph_io::store::loop_file::LoopFile;
-use ralph_io::{client, store::plan_files};
+use ralph_io::{client, project::confined, store::plan_files};
 use std::path::Path;
 
 pub(super) struct RalplanHooks;
@@ -134,13 +133,10 @@ fn driven_as(named: &str) -> Option<String> {
 /// The plan at a path, with everything that keeps it from the critic. `None` if there is no such
 /// plan.
 fn inspect_plan(root: &Path, path: &str) -> Option<PlanSeen> {
-    let mut seen = plan_files::inspect_plan(root, path)?;
-    let text = plan_files::plan_text(root, path).unwrap_or_default();
-    if let Ok(plan) = plan::parse(&text) {
-        (seen.criteria, seen.tasks) = question::lists(&plan);
-        seen.gates.extend(crate::begin::cannot_start(&plan.criteria, root));
-    }
-    Some(seen)
+    let text = plan_files::plan_text(root, path)?;
+    let exists = |name: &str| confined::is_there(root, name);
+    let cannot_start = |criteria: &[Criterion]| crate::begin::cannot_start(criteria, root);
+    Some(PlanSeen::inspect(path, &text, exists, cannot_start))
 }
 
 /// Digest of the present text of the plan; empty if there is none.
@@ -149,42 +145,24 @@ fn hash_now(state: &LoopState) -> String {
     plan_files::plan_hash(Path::new(&state.project_root), path)
 }
 
-/// The result of [`change`].
-struct PlanningChange<T> {
-    outcome: T,
-    state: LoopState,
-    /// The lines that the change kept for the user.
-    lines: Vec<String>,
-}
-
-/// Changes a live planning run under its lock, and updates the document. Returns `None` if it is no
-/// longer live.
+/// Changes a live planning run under its lock, and updates the document. Returns what the change
+/// returned and the state after it, or `None` if the planning is no longer live.
 fn change<T>(
     file: &LoopFile,
     change: impl FnOnce(&mut LoopState) -> T,
-) -> Result<Option<PlanningChange<T>>> {
+) -> Result<Option<(T, LoopState)>> {
     let changed = file.update(|state| {
-        if !state.is_live() || state.ralplan().is_none() {
-            return None;
-        }
-        let before = state.ralplan_mut().map(|plan| std::mem::take(&mut plan.untold));
-        let outcome = change(state);
-        let mut lines = Vec::new();
-        if let Some(plan) = state.ralplan_mut() {
-            lines.clone_from(&plan.untold);
-            plan.untold.splice(0..0, before.unwrap_or_default());
-        }
-        Some(PlanningChange { outcome, state: state.clone(), lines })
+        let is_live = state.is_live() && state.ralplan().is_some();
+        is_live.then(|| (change(state), state.clone()))
     })?;
     let Some(changed) = changed.flatten() else { return Ok(None) };
-    plan_files::show_change(&changed.state)?;
+    plan_files::show_change(&changed.1)?;
     Ok(Some(changed))
 }
 
 /// Adds the lines that the user has not seen to the answer.
 pub(crate) fn tell_log(file: &LoopFile, state: &LoopState, reply: Reply) -> Result<Reply> {
-    let has_any = state.ralplan().is_some_and(|plan| !plan.untold.is_empty());
-    if !has_any {
+    if state.ralplan().is_none_or(|plan| plan.untold.is_empty()) {
         return Ok(reply);
     }
     // Several agents may end at once, so this needs the lock.
@@ -200,30 +178,24 @@ mod tests {
     use ralph_io::process::clock;
 
     #[test]
-    fn only_a_live_planning_is_changed_and_its_lines_are_told_apart_from_those_of_before() {
+    fn only_a_live_planning_is_changed_and_its_document_follows() {
         let at = TestLoop::started(Mode::Ralplan, "log in");
-        let add = |line: &str| {
+        let add = || {
             change(&at.file, |state| {
                 let plan = state.ralplan_mut().unwrap();
-                assert_eq!(plan.untold, Vec::<String>::new());
-                plan.untold.push(line.to_owned());
                 plan.iteration += 1;
                 plan.iteration
             })
             .unwrap()
         };
-        at.change(|state| state.ralplan_mut().unwrap().untold.clear());
-        let first = add("one").unwrap();
-        assert_eq!((first.outcome, first.lines), (1, vec!["one".to_owned()]));
+        assert_eq!(add().unwrap().0, 1);
         at.change(|state| state.pause(PauseCause::Person, "", clock::now()));
-        let second = add("two").unwrap();
-        assert_eq!((second.outcome, second.lines), (2, vec!["two".to_owned()]));
-        assert_eq!(second.state.ralplan().unwrap().untold, ["one", "two"]);
-        assert_eq!(at.state().ralplan().unwrap().untold, ["one", "two"]);
+        let (iteration, state) = add().unwrap();
+        assert_eq!((iteration, state.ralplan().unwrap().iteration), (2, 2));
         let shown = plan_files::found(&at.root()).unwrap().unwrap();
         assert!(shown.contains("\"iteration\": 2"), "{shown}");
         at.change(|state| state.phase = ralph_core::state::Phase::Planned);
-        assert!(add("three").is_none());
+        assert!(add().is_none());
         let plain = TestLoop::started(Mode::Plain, "task");
         assert!(change(&plain.file, |_| ()).unwrap().is_none());
     }

@@ -4,27 +4,24 @@ use crate::command::context_dir::{Here, note};
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::screen::{self, visible, visible_lines};
 use crate::command::select_loop::{self, FoundLoop, LoopArgs};
-use crate::runs::client as runner;
+use crate::runs::client::{self as runner, ClientRound};
 use crate::runs::engine::{self, ClientRunner, wait_for_earlier};
 use crate::runs::options::{self, ClientOptions};
 use crate::runs::parallel::held_by_client;
-use crate::runs::ralplan::{About, Driver, of_agent, take};
+use crate::runs::ralplan::{Driver, of_agent, take};
 use anyhow::{Context, Result};
 use ralph_core::modes::arguments::LoopRequest;
-use ralph_core::modes::ralplan as rules;
 use ralph_core::modes::ralplan::{self, NextPlanStep, Role, position, short};
 use ralph_core::modes::{flow, mode};
 use ralph_core::protocol::permission::Need;
 use ralph_core::state::{DecisionKind, LoopState, Mode, RalplanState};
 use ralph_core::views::messages;
 use ralph_hooks::begin::{self, StartOutcome};
-use ralph_hooks::modes::ralplan::Decided;
 use ralph_io::client;
 use ralph_io::process::wait_any::Interrupts;
 use ralph_io::process::{clock, random};
 use ralph_io::project::user_files;
 use ralph_io::store::lifecycle::ManifestFate;
-use ralph_io::store::loop_file::LoopFile;
 use ralph_io::store::{lock, plan_files};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -56,39 +53,37 @@ pub(crate) fn run(command: &RalplanCommand) -> Result<Exit> {
     }
 }
 
+fn is_live(state: &LoopState) -> bool {
+    state.ralplan().is_some() && state.is_live()
+}
+
 /// The live planning to use: the named one, else the session's own, else the project's.
 fn live(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
-    let is_live = |state: &LoopState| state.ralplan().is_some() && state.is_live();
     if let Some(found) = select_loop::named(here, which)? {
-        return match is_live(&found.state) {
-            true => Ok(found),
-            false => Err(refused(
-                Exit::No,
-                format!(
-                    "loop {} is not a live planning; `ralph status --all` lists all loops",
-                    found.state.loop_id
-                ),
-            )),
-        };
+        let id = found.state.loop_id.clone();
+        return Some(found).filter(|found| is_live(&found.state)).ok_or_else(|| {
+            let why =
+                format!("loop {id} is not a live planning; `ralph status --all` lists all loops");
+            refused(Exit::No, why)
+        });
     }
-    if let Some(session) = &here.session
-        && let Some(found) = select_loop::of_session(here, session)?
-        && is_live(&found.state)
-    {
-        return Ok(found);
-    }
-    of_project(here).ok_or_else(|| {
-        let message = format!(
-            "no planning is live in `{}`; `/ralplan \"what to plan\"` in Claude Code begins one",
-            here.root.display()
+    let of_session = match &here.session {
+        Some(session) => select_loop::of_session(here, session)?,
+        None => None,
+    };
+    let found = of_session.filter(|found| is_live(&found.state)).or_else(|| of_project(here));
+    found.ok_or_else(|| {
+        let root = here.root.display();
+        let why = format!(
+            "no planning is live in `{root}`; `/ralplan \"what to plan\"` in Claude Code begins one"
         );
-        refused(Exit::No, message)
+        refused(Exit::No, why)
     })
 }
 
 /// The project's live planning; a project has at most one.
 fn of_project(here: &Here) -> Option<FoundLoop> {
-    select_loop::of_project(here, |state| state.ralplan().is_some() && state.is_live()).pop()
+    select_loop::of_project(here, is_live).pop()
 }
 
 /// Refuses in every session, not only the planning's own: in a session's shell a model types.
@@ -117,110 +112,91 @@ pub(crate) struct RunArgs {
     client: ClientOptions,
 }
 
-/// Drives a planning until the user must decide.
+/// Drives a planning until the user has decided.
 fn plan(here: &Here, args: &RunArgs) -> Result<Exit> {
     is_a_person(here)?;
     let logs = options::logs(here, "ralplan");
-    if let Some(found) = of_project(here) {
-        args.client.keep(here, &found.state);
+    let live = of_project(here);
+    if let Some(FoundLoop { state, .. }) = &live {
+        if args.task.is_some() {
+            let id = &state.loop_id;
+            let why = format!(
+                "planning {id} is live in this project; `ralph ralplan run` without a task goes on with it, `ralph \
+                 cancel --loop {id}` ends it"
+            );
+            return Err(refused(Exit::No, why));
+        }
+        args.client.keep(here, state);
     }
     if args.client.dry_run {
-        return show(here, args, &logs);
+        return show(here, args, live.map(|found| found.state), &logs);
     }
     runner::CLIENT.program()?;
     let needs = [Need::Bash("ralph ralplan status".to_owned())];
     args.client.check(here, Role::Planner.agent(), &needs)?;
     let interrupts = Interrupts::catch()?;
-    let (found, is_new) = match of_project(here) {
-        Some(found) if args.task.is_some() => return Err(is_live(&found.state)),
-        Some(found) => (found, false),
-        None => (begin(here, args)?, true),
+    let (found, word) = match live {
+        Some(found) => (found, "continued"),
+        None => (begin(here, args)?, "started"),
     };
-    let _alone = alone(&found.file)?;
-    wait_for_earlier(&held_by_client(&found.file))?;
-    let state = if is_new { bind(here, &found, args)? } else { take_up(here, &found, args)? };
+    let file = &found.file;
+    // Keeps other drivers away from this planning.
+    let _alone = lock::take(&file.folder().join("ralplan-run"), Duration::ZERO)
+        .map_err(|_| refused(Exit::No, "another `ralph ralplan run` drives this planning"))?;
+    wait_for_earlier(&held_by_client(file))?;
+    let state = take_up(here, &found, args)?;
+    note(here, file, &state, "ralplan run", word, "a person started it in a terminal");
     user_files::make_folders(&logs, 0o700)?;
-    screen::tell(&screen::visible_lines(&format!(
+    screen::tell(&visible_lines(&format!(
         "planning {}, plan {}; logs in {}\nTask: {}",
         state.loop_id,
-        state.ralplan().map(rules::position).unwrap_or_default(),
+        state.ralplan().map(position).unwrap_or_default(),
         logs.display(),
         state.prompt
     )));
     let prefix = prefix(Path::new(&state.project_root));
-    let file = &found.file;
     let runner = ClientRunner::one(here, Some(file), &interrupts, "ralplan run")?;
     let client = &args.client;
-    engine::run(Driver { runner, client, file, logs, prefix, number: 0, before: state })
+    engine::run(Driver { runner, client, file, logs, prefix, number: 0 })
 }
 
 /// Prints the command of the first round.
-fn show(here: &Here, args: &RunArgs, logs: &Path) -> Result<Exit> {
-    let (plan, root) = match (of_project(here), &args.task) {
-        (Some(found), None) => (
-            found.state.ralplan().cloned().unwrap_or_default(),
-            PathBuf::from(found.state.project_root),
-        ),
-        (Some(found), Some(_)) => return Err(is_live(&found.state)),
-        (None, task) => {
-            (rules::begin(task.as_deref().unwrap_or_default(), here.now), here.root.clone())
-        }
-    };
-    match rules::next(&plan, prefix(&root)) {
-        NextPlanStep::Call(call) => {
-            let about = About { number: 1, session: "ID", root: &root };
-            let round = of_agent(here, &args.client, logs, &call, &about);
-            options::show(&round)
-        }
-        other => screen::print(&screen::visible_lines(&other.to_string())),
+fn show(here: &Here, args: &RunArgs, live: Option<LoopState>, logs: &Path) -> Result<Exit> {
+    let state = live.unwrap_or_else(|| {
+        let plan = ralplan::begin(args.task.as_deref().unwrap_or_default(), here.now);
+        let project_root = here.root.to_string_lossy().into_owned();
+        LoopState { project_root, mode: plan.into(), ..LoopState::default() }
+    });
+    let root = PathBuf::from(&state.project_root);
+    match next_step(&state, prefix(&root)) {
+        NextPlanStep::Call(call) => options::show(&ClientRound {
+            session_id: Some("ID".to_owned()),
+            folder: Some(root),
+            ..of_agent(here, &args.client, logs, &call, 1)
+        }),
+        other => screen::print(&visible_lines(&other.to_string())),
     }
 }
 
 /// Begins a planning as the typed command does, or continues what another tool has left.
 fn begin(here: &Here, args: &RunArgs) -> Result<FoundLoop> {
-    let request = LoopRequest { task: task(args)?, ..LoopRequest::default() };
-    let begun = begin::begin(&here.asks(Mode::Ralplan, &request, &random::uuid()))?;
-    let state = match begun {
+    let task = args.task.as_deref().map(|task| task.trim().to_owned());
+    if task.as_deref() == Some("") {
+        return Err(refused(Exit::Usage, "say what to plan: `ralph ralplan run \"TASK\"`"));
+    }
+    let request = LoopRequest { task, ..LoopRequest::default() };
+    let state = match begin::begin(&here.asks(Mode::Ralplan, &request, &random::uuid()))? {
         StartOutcome::Started(state, told) => {
-            told.iter().for_each(|line| screen::tell(&screen::visible(line)));
+            told.iter().for_each(|line| screen::tell(&visible(line)));
             state
         }
-        StartOutcome::Continues(state) => state,
         StartOutcome::Refused(why) => return Err(refused(Exit::No, why)),
-        StartOutcome::Answered | StartOutcome::Planned(..) => {
-            anyhow::bail!("could not begin: another process has just done so")
-        }
+        _ => anyhow::bail!("could not begin: another process has just done so"),
     };
-    let found = FoundLoop::by_id(here, &state.loop_id)?;
-    note(here, &found.file, &found.state, "ralplan run", "started", STARTED);
-    Ok(found)
+    FoundLoop::by_id(here, &state.loop_id)
 }
 
-const STARTED: &str = "a person started it in a terminal";
-
-fn task(args: &RunArgs) -> Result<Option<String>> {
-    match args.task.as_deref().map(str::trim) {
-        Some("") => Err(refused(Exit::Usage, "say what to plan: `ralph ralplan run \"TASK\"`")),
-        task => Ok(task.map(str::to_owned)),
-    }
-}
-
-/// Keeps other drivers away from this planning.
-fn alone(file: &LoopFile) -> Result<lock::Lock> {
-    lock::take(&file.folder().join("ralplan-run"), Duration::ZERO)
-        .map_err(|_| refused(Exit::No, "another `ralph ralplan run` drives this planning"))
-}
-
-/// Freezes the bounds of a new planning.
-fn bind(here: &Here, found: &FoundLoop, args: &RunArgs) -> Result<LoopState> {
-    let bound = found.file.update(|state| {
-        args.client.bind(here, state);
-        state.clone()
-    });
-    bound.map_err(bad_state)?.context("the planning is gone")
-}
-
-/// Continues a planning that a session or another driver left.
+/// Freezes the bounds of the planning and sets it running, if it is new or was left.
 fn take_up(here: &Here, found: &FoundLoop, args: &RunArgs) -> Result<LoopState> {
     let state = &found.state;
     // The hooks of that session guard the planning, and would stop doing so while it is open.
@@ -239,20 +215,7 @@ fn take_up(here: &Here, found: &FoundLoop, args: &RunArgs) -> Result<LoopState> 
         args.client.bind(here, state);
         state.clone()
     });
-    let state = taken.map_err(bad_state)?.context("the planning is gone")?;
-    note(here, &found.file, &state, "ralplan run", "continued", STARTED);
-    Ok(state)
-}
-
-fn is_live(state: &LoopState) -> anyhow::Error {
-    refused(
-        Exit::No,
-        format!(
-            "planning {} is live in this project; `ralph ralplan run` without a task goes on with it, `ralph cancel \
-             --loop {}` ends it",
-            state.loop_id, state.loop_id
-        ),
-    )
+    taken.map_err(bad_state)?.context("the planning is gone")
 }
 
 /// The prefix of the agents' names: agents from a plugin carry the plugin's name.
@@ -267,17 +230,18 @@ fn prefix(root: &Path) -> &'static str {
 
 // The next step of a planning, for the session that carries it out.
 
+fn next_step(state: &LoopState, prefix: &str) -> NextPlanStep {
+    state.ralplan().map_or(NextPlanStep::Nothing, |plan| ralplan::next(plan, prefix))
+}
+
 pub(super) fn next(here: &Here, which: &LoopArgs, json: bool) -> Result<Exit> {
     let state = live(here, which)?.state;
-    let prefix = flow::prefix(&state);
-    let plan = state.ralplan().cloned().unwrap_or_default();
-    let next = ralplan::next(&plan, prefix);
-    match json {
-        true => {
-            screen::print_json(&json!({"schema_version": 1, "phase": plan.phase, "next": next}))
-        }
-        false => screen::print(&visible_lines(&next.to_string())),
+    let next = next_step(&state, flow::prefix(&state));
+    if !json {
+        return screen::print(&visible_lines(&next.to_string()));
     }
+    let phase = state.ralplan().map(|plan| &plan.phase);
+    screen::print_json(&json!({"schema_version": 1, "phase": phase, "next": next}))
 }
 
 // How far a planning is, and everything that agents and
@@ -287,20 +251,16 @@ pub(super) fn next(here: &Here, which: &LoopArgs, json: bool) -> Result<Exit> {
 
 pub(super) fn status(here: &Here, which: &LoopArgs, json: bool) -> Result<Exit> {
     let state = live(here, which)?.state;
-    let plan = &state.ralplan().cloned().unwrap_or_default();
+    let Some(plan) = state.ralplan() else { return Ok(Exit::Done) };
     let now = plan_files::plan_hash(Path::new(&state.project_root), &plan.plan_path);
     let next = ralplan::next(plan, flow::prefix(&state));
     if json {
-        let document = json!({
+        return screen::print_json(&json!({
             "schema_version": 1, "loop_id": state.loop_id, "session_id": state.session_id,
             "phase": state.phase, "pause": state.pause, "ralplan": plan, "plan_hash_now": now, "next": next,
-        });
-        screen::print_json(&document)?;
-    } else {
-        screen::print(&visible_lines(&described(&state, plan, &now)))?;
-        screen::print(&visible_lines(&format!("\n{next}")))?;
+        }));
     }
-    Ok(Exit::Done)
+    screen::print(&visible_lines(&format!("{}\n\n{next}", described(&state, plan, &now))))
 }
 
 fn described(state: &LoopState, plan: &RalplanState, now: &str) -> String {
@@ -373,23 +333,15 @@ fn decide(here: &Here, which: &LoopArgs, kind: DecisionKind, text: &str) -> Resu
     is_a_person(here)?;
     let found = live(here, which)?;
     let decided = take(here, &found, kind, text, ManifestFate::KeepAsTombstone)?;
-    let (_, why) = decided.describe();
-    match &decided {
-        Decided::Refused(why) => Err(refused(Exit::No, format!("nothing was decided: {why}"))),
-        Decided::Adjusted(state) => print_text(&format!("{why}{}", goes_on(state))),
-        Decided::Approved { .. } | Decided::Discarded { .. } => print_text(&why),
-    }
-}
-
-fn print_text(text: &str) -> Result<Exit> {
-    screen::say(&visible_lines(text))
-}
-
-/// How to continue: nothing wakes a session that waits for a person. A planning that a driver runs
-/// or ran has no client of its own.
-fn goes_on(state: &LoopState) -> String {
-    match state.round.is_some() || state.client.is_none() {
+    let decided =
+        decided.map_err(|why| refused(Exit::No, format!("nothing was decided: {why}")))?;
+    let state = &decided.state;
+    // Nothing wakes a session that waits for a person. A planning that a driver runs or ran has no
+    // client of its own.
+    let next = match state.round.is_some() || state.client.is_none() {
+        _ if state.ending.is_some() => String::new(),
         true => "\n`ralph ralplan run` goes on with it.".to_owned(),
         false => format!("\nType /ralplan in session {} to continue.", state.session_id),
-    }
+    };
+    screen::say(&visible_lines(&format!("{}{next}", decided.why)))
 }

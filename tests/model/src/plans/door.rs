@@ -11,10 +11,12 @@ use ralph_core::guard::{
     self, Caller, LoopActivity, PlanGate, ProtectedPaths, Ruling, Situation, Skill, ToolCall,
 };
 use ralph_core::modes::ralplan::{
-    self, NextPlanStep, PlanEvent, PlanOutcome, PlanSeen, Role, formats, question, short,
+    self, NextPlanStep, PlanEvent, PlanOutcome, PlanSeen, Role, question, short,
 };
 use ralph_core::protocol::event::ToolInput;
-use ralph_core::state::{DecidedBy, DecisionKind, PlanDecision, PlanPhase, RalplanState};
+use ralph_core::state::{
+    DecidedBy, DecisionKind, EndingKind, LoopState, PlanDecision, PlanPhase, RalplanState,
+};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -49,6 +51,14 @@ pub(super) fn carry_out(model: &Plans, world: &mut World, act: Act) -> Done {
         world.asked = None;
     }
     done
+}
+
+/// Ends the loop as a cancel does.
+fn cancel(world: &mut World) {
+    let plan = world.plan.clone();
+    let mut state = LoopState { mode: plan.into(), ..LoopState::default() };
+    state.end(EndingKind::Cancelled, "", Timestamp::UNIX_EPOCH);
+    world.plan.phase = state.ralplan().map_or(PlanPhase::default(), |plan| plan.phase.clone());
 }
 
 /// Takes an event. What happened is told for people, and decides nothing.
@@ -221,7 +231,10 @@ fn use_tool(model: &Plans, world: &mut World, tool: Tool) -> Option<PlanOutcome>
             world.text = 0;
             None
         }
-        Does::RemovesDocument => Some(take(world, &PlanEvent::MirrorGone)),
+        Does::RemovesDocument => {
+            cancel(world);
+            None
+        }
         Does::Approves => Some(decide(world, DecisionKind::Proceed, "", DecidedBy::CommandLine)),
     }
 }
@@ -230,25 +243,16 @@ fn use_tool(model: &Plans, world: &mut World, tool: Tool) -> Option<PlanOutcome>
 
 fn report(model: &Plans, world: &mut World, role: Role, id: usize, says: Says) -> PlanOutcome {
     let (agent, message) = (IDS[id], message(says));
-    let hash = hash_of(world.text);
     match role {
         Role::Planner => world.noted.planned[id] = true,
         Role::Critic => world.noted.judging[id] = true,
         Role::Architect | Role::GapFinder => {}
     }
-    let event = match role {
-        Role::Planner => PlanEvent::PlannerReported {
-            agent,
-            message: &message,
-            plan: seen(world, says, &message),
-        },
-        Role::Architect => PlanEvent::ArchitectReported { agent, message: &message },
-        Role::GapFinder => PlanEvent::GapFinderReported { message: &message },
-        Role::Critic => PlanEvent::CriticReported { agent, message: &message, hash_now: &hash },
-    };
+    let file = seen(world, role, says, &message);
+    let event = PlanEvent::Reported { role, agent, message: &message, file };
     let before = world.plan.phase.clone();
     let outcome = take(world, &event);
-    if matches!(outcome, PlanOutcome::Moved(_)) && before == PlanPhase::CriticReview {
+    if matches!(outcome, PlanOutcome::Taken(_)) && before == PlanPhase::CriticReview {
         // Whether this was right is a promise; here is only noted what was taken.
         match says {
             Says::Okay(text) => world.noted.judged = Some(text),
@@ -262,18 +266,20 @@ fn report(model: &Plans, world: &mut World, role: Role, id: usize, says: Says) -
     outcome
 }
 
-/// The file that a message calls ready, as the hook looks at it.
-fn seen(world: &World, says: Says, message: &str) -> Option<PlanSeen> {
-    let path = formats::plan_ready(message)?.ok()?;
-    let hash = match path == PATH {
-        true => hash_of(world.text),
-        false => hash_of(9),
-    };
+/// The file that a report is about, as the hook looks at it.
+fn seen(world: &World, role: Role, says: Says, message: &str) -> Option<PlanSeen> {
+    let path = ralplan::reported_path(&world.plan, role, message, "/project");
+    let hash = hash_of(world.text);
     let gates = match says {
         Says::ReadyFailing => vec!["line 3: `better` cannot be checked".to_owned()],
         _ => Vec::new(),
     };
-    (!hash.is_empty()).then_some(PlanSeen { path, hash, gates, ..PlanSeen::default() })
+    (path == PATH && !hash.is_empty()).then_some(PlanSeen {
+        path,
+        hash,
+        gates,
+        ..PlanSeen::default()
+    })
 }
 
 fn message(says: Says) -> String {
@@ -323,8 +329,10 @@ fn person(world: &mut World, wish: Wish) -> Option<PlanOutcome> {
             world.text = text;
             None
         }
-        Wish::RemovesDocument => Some(take(world, &PlanEvent::MirrorGone)),
-        Wish::Cancels => Some(take(world, &PlanEvent::Cancelled)),
+        Wish::RemovesDocument | Wish::Cancels => {
+            cancel(world);
+            None
+        }
         Wish::Pauses | Wish::Resumes => {
             let stands = if wish == Wish::Pauses { Loop::Rests } else { Loop::Runs };
             world.looped = if world.is_live() { stands } else { Loop::Ended };

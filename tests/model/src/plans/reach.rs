@@ -64,30 +64,25 @@ fn obeys(plan: &mut RalplanState, text: &mut Text, agent: &str) -> bool {
     let answer = "ARCHITECT_ANSWER:\n- Topic: a\n- Analysis: b\n- Recommendation: c\n- Trade-offs: d\n\
                   - References: src/a.rs:1\n";
     let answers = answer.repeat(plan.questions.len());
-    let event = match role {
-        Role::GapFinder => PlanEvent::GapFinderReported { message: "none" },
-        Role::Architect => PlanEvent::ArchitectReported { agent, message: &answers },
+    let message = match role {
+        Role::GapFinder => "none".to_owned(),
+        Role::Architect => answers,
         Role::Planner => {
             *text = (*text).max(1);
-            let (path, hash) = (PATH.to_owned(), hash_of(*text));
-            let plan = PlanSeen { path, hash, ..PlanSeen::default() };
-            PlanEvent::PlannerReported {
-                agent,
-                message: "PLAN_READY: .omc/plans/a.md",
-                plan: Some(plan),
-            }
+            format!("PLAN_READY: {PATH}")
         }
-        Role::Critic => return judges(plan, agent, &call.prompt, *text),
+        Role::Critic => {
+            let Some(digits) = digits(&call.prompt) else { return false };
+            format!("CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Plan hash: {digits}")
+        }
     };
+    let file = PlanSeen { path: PATH.to_owned(), hash: hash_of(*text), ..PlanSeen::default() };
+    let event = PlanEvent::Reported { role, agent, message: &message, file: Some(file) };
     step(plan, &event);
     true
 }
 
 /// A critic knows no digits but those of its prompt.
-fn judges(plan: &mut RalplanState, agent: &str, prompt: &str, text: Text) -> bool {
-    let Some((_, digits)) = prompt.rsplit_once("Plan hash: ") else { return false };
-    let message = format!("CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Plan hash: {digits}");
-    let hash_now = hash_of(text);
-    step(plan, &PlanEvent::CriticReported { agent, message: &message, hash_now: &hash_now });
-    true
+fn digits(prompt: &str) -> Option<&str> {
+    prompt.rsplit_once("Plan hash: ").map(|(_, digits)| digits)
 }

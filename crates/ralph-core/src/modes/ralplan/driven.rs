@@ -4,24 +4,10 @@
 //! driver stops, the planning stays paused behind its guard until a user continues it.
 
 use super::pause::at_step;
-use super::{NextPlanStep, Role, may_call, next};
-use crate::modes::build;
-use crate::modes::flow::AgentInput;
-use crate::state::{BuildRound, LoopState, PauseCause, PlanPhase};
+use super::{NextPlanStep, PlanEvent, next, step};
+use crate::state::{BuildRound, LoopState, PlanPhase};
 use crate::stop::{AllowReason, StopVerdict};
 use jiff::Timestamp;
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DueRound {
-    /// Run a round of this agent.
-    Round(AgentInput),
-    /// Wait for the user's decision.
-    Person,
-    /// Do nothing: the planning is paused, for this reason.
-    Rest(String),
-    /// Do nothing: the planning is over.
-    Over,
-}
 
 /// What a driver knows of the project when it asks for the next round.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,50 +21,42 @@ pub struct DriverSeen<'a> {
 }
 
 /// Decides the next step and takes it.
-pub fn due(state: &mut LoopState, seen: DriverSeen<'_>, now: Timestamp) -> DueRound {
+///
+/// # Errors
+/// Why the planning is paused.
+pub fn due(
+    state: &mut LoopState,
+    seen: DriverSeen<'_>,
+    now: Timestamp,
+) -> Result<NextPlanStep, String> {
     if state.ending.is_some() {
-        return DueRound::Over;
+        return Ok(NextPlanStep::Nothing);
     }
     // An API error that ended a round is not a user's request to pause; the driver decides whether
     // to retry.
     let wished = state.pause.as_ref().filter(|pause| !pause.cause.resumes_by_itself());
     match wished {
-        Some(pause) if !seen.document_gone => {
-            return DueRound::Rest(format!("paused ({})", pause.cause));
-        }
+        Some(pause) if !seen.document_gone => return Err(format!("paused ({})", pause.cause)),
         _ => state.resume(now),
     }
     match at_step(state, seen.document_gone, now) {
-        StopVerdict::GoOn | StopVerdict::LetGo(AllowReason::AwaitsPerson) => step(state, seen),
-        StopVerdict::Ended(_) => DueRound::Over,
-        StopVerdict::LetGo(_) => DueRound::Rest(
-            state.pause.as_ref().map(|pause| pause.detail.clone()).unwrap_or_default(),
-        ),
-    }
-}
-
-/// The next step if nothing prevents it. A plan that has changed since it was ready goes back to its
-/// planner instead of to the critic, and the second step is the planner's.
-fn step(state: &mut LoopState, seen: DriverSeen<'_>) -> DueRound {
-    let Some(plan) = state.ralplan_mut() else { return DueRound::Over };
-    let mut refused = String::new();
-    for _ in 0..2 {
-        let call = match next(plan, seen.prefix) {
-            NextPlanStep::Call(call) => call,
-            NextPlanStep::Ask { .. } => return DueRound::Person,
-            NextPlanStep::HandOver { .. } => return DueRound::Over,
-            NextPlanStep::Nothing if plan.phase == PlanPhase::Cancelled => return DueRound::Over,
-            NextPlanStep::Nothing => {
-                return DueRound::Rest(format!("no step follows `{}`", plan.phase));
-            }
-        };
-        let Some(role) = Role::from_agent_type(&call.subagent_type) else { continue };
-        match may_call(plan, role, &call.prompt, seen.hash_now) {
-            Ok(()) => return DueRound::Round(call),
-            Err(why) => refused = why,
+        StopVerdict::GoOn | StopVerdict::LetGo(AllowReason::AwaitsPerson) => {}
+        StopVerdict::Ended(_) => return Ok(NextPlanStep::Nothing),
+        StopVerdict::LetGo(_) => {
+            return Err(state.pause.as_ref().map(|pause| pause.detail.clone()).unwrap_or_default());
         }
     }
-    DueRound::Rest(refused)
+    let Some(plan) = state.ralplan_mut() else { return Ok(NextPlanStep::Nothing) };
+    if plan.phase == PlanPhase::CriticReview {
+        // A plan that has changed since it was ready is the planner's again.
+        step(plan, &PlanEvent::CriticCalled { hash: seen.hash_now });
+    }
+    match next(plan, seen.prefix) {
+        NextPlanStep::Nothing if !plan.phase.is_over() => {
+            Err(format!("no step follows `{}`", plan.phase))
+        }
+        step => Ok(step),
+    }
 }
 
 pub fn bind(state: &mut LoopState, session_id: &str, number: u32) {
@@ -89,19 +67,13 @@ pub fn bind(state: &mut LoopState, session_id: &str, number: u32) {
     state.touched = true;
 }
 
-/// Pauses the planning when its driver leaves: no agent is called until a user continues it.
-pub fn pause(state: &mut LoopState, cause: PauseCause, why: &str, now: Timestamp) {
-    state.round = None;
-    build::pause(state, cause, why, now);
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::step::tests::{awaiting, in_review, planning};
     use super::super::{Ralplan, begin};
     use super::*;
     use crate::modes::mode::ModeRules;
-    use crate::state::{EndingKind, Phase, RalplanState};
+    use crate::state::{EndingKind, PauseCause, Phase, RalplanState};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -119,9 +91,10 @@ mod tests {
         let hash_now = state.ralplan().unwrap().ready_hash.clone();
         let seen = DriverSeen { hash_now: &hash_now, ..DriverSeen::default() };
         let said = match due(state, seen, NOW) {
-            DueRound::Round(call) => call.subagent_type,
-            DueRound::Rest(why) => format!("rest: {why}"),
-            other => format!("{other:?}"),
+            Ok(NextPlanStep::Call(call)) => call.subagent_type,
+            Ok(NextPlanStep::Ask { .. }) => "ask".to_owned(),
+            Ok(over) => format!("{over:?}"),
+            Err(why) => format!("rest: {why}"),
         };
         assert_eq!(said, expected);
     }
@@ -135,13 +108,13 @@ mod tests {
         check(&mut state(asked), "ralplan-architect");
         let mut waits = state(awaiting());
         for _ in 0..9 {
-            check(&mut waits, "Person");
+            check(&mut waits, "ask");
         }
         assert!(waits.is_running(), "who waits for a person does not stand still");
         let unknown = RalplanState { phase: PlanPhase::Other("later".to_owned()), ..planning() };
         check(&mut state(unknown), "rest: no step follows `later`");
         let cancelled = RalplanState { phase: PlanPhase::Cancelled, ..planning() };
-        check(&mut state(cancelled), "Over");
+        check(&mut state(cancelled), "Nothing");
     }
 
     #[test]
@@ -161,7 +134,7 @@ mod tests {
     fn a_text_changed_since_it_was_ready_is_the_planners_round() {
         let mut state = state(in_review("1"));
         let seen = DriverSeen { hash_now: "2", ..DriverSeen::default() };
-        let DueRound::Round(call) = due(&mut state, seen, NOW) else { panic!() };
+        let Ok(NextPlanStep::Call(call)) = due(&mut state, seen, NOW) else { panic!() };
         assert_eq!(call.subagent_type, "ralplan-planner");
     }
 
@@ -186,19 +159,16 @@ mod tests {
                 gone.pause(PauseCause::Person, "", NOW);
             }
             let seen = DriverSeen { document_gone: true, ..DriverSeen::default() };
-            assert_eq!(due(&mut gone, seen, NOW), DueRound::Over);
+            assert_eq!(due(&mut gone, seen, NOW), Ok(NextPlanStep::Nothing));
             assert_eq!(gone.ending.as_ref().unwrap().kind, EndingKind::Cancelled);
-            check(&mut gone, "Over");
+            check(&mut gone, "Nothing");
         }
     }
 
     #[test]
-    fn a_round_is_bound_and_left() {
+    fn a_round_is_bound_to_its_session() {
         let mut state = state(planning());
         bind(&mut state, "s", 2);
         assert_eq!((state.session_id.as_str(), state.round.as_ref().unwrap().number), ("s", 2));
-        pause(&mut state, PauseCause::Person, "Ctrl-C", NOW);
-        assert_eq!((state.phase, state.round), (Phase::Paused, None));
-        assert!(state.pause.unwrap().told);
     }
 }

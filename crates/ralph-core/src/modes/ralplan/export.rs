@@ -7,14 +7,14 @@
 //! project.
 
 use super::{is_plans_place, position};
-use crate::state::{MAX_REJECTIONS, PlanDecision, PlanPhase, PlanVerdict, RalplanState};
+use crate::state::{MAX_REJECTIONS, PlanPhase, RalplanState};
 use crate::text::json;
 use crate::text::truncate::bounded;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-/// The document, with its fields in order.
+/// The document: the fields of its own tool in their order, then Ralph's.
 #[derive(Serialize)]
 struct ExportedState<'a> {
     active: bool,
@@ -25,19 +25,9 @@ struct ExportedState<'a> {
     current_phase: &'a PlanPhase,
     started_at: Timestamp,
     task_description: &'a str,
-    // The fields below are Ralph's own.
     loop_id: &'a str,
-    plan_hash: &'a str,
-    consulted_gap_finder: bool,
-    failed_gates: &'a [String],
-    questions: &'a [String],
-    answers: &'a [String],
-    feedback: &'a str,
-    verdict: Option<&'a PlanVerdict>,
-    forced: bool,
-    concerns: &'a [String],
-    decision: Option<&'a PlanDecision>,
-    log: &'a [String],
+    #[serde(flatten)]
+    own: Value,
 }
 
 /// Renders the document of this planning. The caller rewrites a document that differs.
@@ -52,36 +42,22 @@ pub fn render(plan: &RalplanState, loop_id: &str) -> String {
         started_at: plan.started_at,
         task_description: &plan.task,
         loop_id,
-        plan_hash: &plan.plan_hash,
-        consulted_gap_finder: plan.consulted_gap_finder,
-        failed_gates: &plan.failed_gates,
-        questions: &plan.questions,
-        answers: &plan.answers,
-        feedback: &plan.feedback,
-        verdict: plan.verdict.as_ref(),
-        forced: plan.forced,
-        concerns: &plan.concerns,
-        decision: plan.decision.as_ref(),
-        log: &plan.log,
+        own: json!({
+            "plan_hash": plan.plan_hash, "consulted_gap_finder": plan.consulted_gap_finder,
+            "failed_gates": plan.failed_gates, "questions": plan.questions, "answers": plan.answers,
+            "feedback": plan.feedback, "verdict": plan.verdict, "forced": plan.forced,
+            "concerns": plan.concerns, "decision": plan.decision, "log": plan.log,
+        }),
     };
-    let mut text = serde_json::to_string_pretty(&document)
+    let text = serde_json::to_string_pretty(&document)
         .expect("a document of texts, numbers and lists can be written");
-    text.push('\n');
-    text
+    text + "\n"
 }
 
 /// The loop that a document of ours names.
 pub fn loop_id(text: &str) -> Option<String> {
     let document: Value = serde_json::from_str(text).ok()?;
     Some(document["loop_id"].as_str()?.to_owned())
-}
-
-/// The result of reading a document that another tool left.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ImportedState {
-    /// A planning that was under way, to be started again with this state.
-    UnderWay(Box<RalplanState>),
-    Over(PlanPhase),
 }
 
 /// What is read of such a document.
@@ -99,42 +75,41 @@ struct ForeignState {
     feedback: String,
 }
 
-/// Reads a document that this loop did not write.
+/// Reads a document that this loop did not write: the planning that was under way, to be started
+/// again with this state; `None` if it is over.
 ///
 /// # Errors
 /// Why it cannot be read.
-pub fn read(text: &str, now: Timestamp) -> Result<ImportedState, String> {
+pub fn read(text: &str, now: Timestamp) -> Result<Option<RalplanState>, String> {
     let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))
         .map_err(|error| format!("the document is not JSON: {error}"))?;
     if !value.is_object() {
         return Err("the document is not a JSON object".to_owned());
     }
     let found: ForeignState = json::read(value)?;
-    let started_at = found.started_at.map(|text| text.parse());
+    let mode = found.mode.as_deref().unwrap_or("ralplan");
+    if mode != "ralplan" {
+        return Err(format!("the document has the mode `{}`", bounded(mode, 60)));
+    }
+    let phase = found.current_phase;
+    if phase.is_over() || found.active == Some(false) {
+        return Ok(None);
+    }
+    if found.task_description.trim().is_empty() {
+        return Err("`task_description` is missing or empty".to_owned());
+    }
+    let started_at = found.started_at.map(|text| text.parse()).transpose();
     let started_at = started_at
-        .transpose()
         .map_err(|_| "`started_at` is not a time such as 2026-01-31T23:59:59Z".to_owned())?;
-    let mode = found.mode.unwrap_or_else(|| "ralplan".to_owned());
-    let (phase, active) = (found.current_phase, found.active.unwrap_or(true));
     let mut plan = RalplanState {
         task: found.task_description,
         started_at: started_at.unwrap_or(now),
         iteration: found.iteration,
         max_iterations: found.max_iterations.unwrap_or(MAX_REJECTIONS),
         plan_path: found.plan_path,
-        feedback: found.feedback,
+        feedback: bounded(&found.feedback, 4_000),
         ..RalplanState::default()
     };
-    if mode != "ralplan" {
-        return Err(format!("the document has the mode `{}`", bounded(&mode, 60)));
-    }
-    if phase.is_over() || !active {
-        let phase = if phase.is_over() { phase } else { PlanPhase::Cancelled };
-        return Ok(ImportedState::Over(phase));
-    }
-    if plan.task.trim().is_empty() {
-        return Err("`task_description` is missing or empty".to_owned());
-    }
     if !is_plans_place(&plan.plan_path) {
         plan.plan_path.clear();
     }
@@ -142,18 +117,16 @@ pub fn read(text: &str, now: Timestamp) -> Result<ImportedState, String> {
     // the rule's.
     plan.max_iterations = plan.max_iterations.clamp(1, MAX_REJECTIONS);
     plan.iteration = plan.iteration.min(plan.max_iterations - 1);
-    plan.feedback = bounded(&plan.feedback, 4_000);
     plan.log.push(format!("[RALPLAN] Taken up from a document in the phase {phase}"));
     let at = position(&plan);
     plan.untold.push(format!("Plan {at}: taken from a document in the phase {phase}"));
-    Ok(ImportedState::UnderWay(Box::new(plan)))
+    Ok(Some(plan))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::step::tests::awaiting;
     use super::*;
-    use serde_json::json;
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -201,10 +174,7 @@ mod tests {
 
     #[track_caller]
     fn under_way(document: &Value) -> RalplanState {
-        match read(&document.to_string(), NOW) {
-            Ok(ImportedState::UnderWay(plan)) => *plan,
-            other => panic!("{other:?}"),
-        }
+        read(&document.to_string(), NOW).unwrap().unwrap()
     }
 
     #[test]
@@ -236,8 +206,8 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &str) {
         let said = match read(text, NOW) {
-            Ok(ImportedState::Over(phase)) => format!("over: {phase}"),
-            Ok(ImportedState::UnderWay(_)) => "under way".to_owned(),
+            Ok(None) => "over".to_owned(),
+            Ok(Some(_)) => "under way".to_owned(),
             Err(why) => why,
         };
         assert!(said.contains(expected), "{said}");
@@ -245,8 +215,8 @@ mod tests {
 
     #[test]
     fn what_is_over_or_not_ours_is_not_taken_up() {
-        check(r#"{"active":false,"task_description":"t"}"#, "over: cancelled");
-        check(r#"{"active":true,"current_phase":"complete"}"#, "over: complete");
+        check(r#"{"active":false,"task_description":"t"}"#, "over");
+        check(r#"{"active":true,"current_phase":"complete"}"#, "over");
         check(r#"{"mode":"autopilot","task_description":"t"}"#, "the mode `autopilot`");
         check(r#"{"task_description":" "}"#, "`task_description` is missing");
         check(r#"{"iteration":"one"}"#, "`iteration`: invalid type: string \"one\", expected u32");

@@ -9,30 +9,15 @@ mod blocks;
 use super::SHORT;
 use crate::modes::parallel::report::paths;
 use crate::text::token;
-use blocks::{LabelledBlock, blocks, items, paragraph, starts_with_mark};
+use blocks::{Form, LabelledBlock, blocks, items, paragraph, starts_with_mark};
 
-/// A question from a planner or a critic.
+/// A question for the architect, or the architect's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Question {
-    /// Architecture, performance, security or a pattern.
-    pub topic: String,
-    /// What is being planned.
-    pub context: String,
-    /// The files that the architect has to read.
-    pub files: Vec<String>,
-    pub question: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ArchitectAnswer {
-    /// The topic of the question.
-    pub topic: String,
-    /// What the architect found in the files.
-    pub analysis: String,
-    pub recommendation: String,
-    pub trade_offs: String,
-    /// Places in the code: `path:line`.
-    pub references: String,
+pub struct Exchange {
+    /// The topic, and the question or the recommendation.
+    pub short: String,
+    /// All of it on one line, as the state keeps it for the next agent.
+    pub whole: String,
 }
 
 /// A critic's verdict on a plan.
@@ -50,39 +35,14 @@ pub struct CriticFeedback {
     pub judged: String,
 }
 
-const QUESTION: (&str, &[&str]) =
+const QUESTION: Form =
     ("ARCHITECT_QUESTION", &["Topic", "Context", "Files to examine", "Specific Question"]);
-const ANSWER: (&str, &[&str]) =
+const ANSWER: Form =
     ("ARCHITECT_ANSWER", &["Topic", "Analysis", "Recommendation", "Trade-offs", "References"]);
-const FEEDBACK: (&str, &[&str]) = (
+const FEEDBACK: Form = (
     "CRITIC_FEEDBACK",
     &["Verdict", "Critical Issues", "Minor Issues", "Questions for Architect", "Plan hash"],
 );
-
-impl Question {
-    /// The question on one line, as the state keeps it.
-    pub fn line(&self) -> String {
-        let files = self.files.iter().map(|file| format!("`{file}`")).collect::<Vec<_>>();
-        format!(
-            "{}: {} (context: {}; files to examine: {})",
-            self.topic,
-            self.question,
-            self.context,
-            files.join(", ")
-        )
-    }
-}
-
-impl ArchitectAnswer {
-    /// The answer on one line, as the state keeps it.
-    pub fn line(&self) -> String {
-        let (topic, analysis, recommendation) = (&self.topic, &self.analysis, &self.recommendation);
-        let (trade_offs, references) = (&self.trade_offs, &self.references);
-        format!(
-            "{topic}: {recommendation} (found: {analysis}; trade-offs: {trade_offs}; references: {references})"
-        )
-    }
-}
 
 /// The path after the last `PLAN_READY:`; `None` if no line begins with that mark.
 ///
@@ -104,18 +64,22 @@ pub fn plan_ready(message: &str) -> Option<Result<String, String>> {
 ///
 /// # Errors
 /// What is missing in them, one sentence each.
-pub fn questions(message: &str) -> Result<Vec<Question>, Vec<String>> {
-    read_all(message, QUESTION, |block, wrong| Question {
-        topic: block.line(0, wrong),
-        context: block.line(1, wrong),
-        files: match paths(block.text(2)) {
-            files if files.is_empty() => {
-                wrong.push(block.lacks(2));
-                files
-            }
-            files => files.into_iter().map(bare).collect(),
-        },
-        question: block.line(3, wrong),
+pub fn questions(message: &str) -> Result<Vec<Exchange>, Vec<String>> {
+    read_all(message, QUESTION, |block, wrong| {
+        let (topic, context) = (block.line(0, wrong), block.line(1, wrong));
+        let files: Vec<String> = paths(block.text(2))
+            .iter()
+            .map(|file| format!("`{}`", file.trim_matches(['`', '[', ']', '*', ' '])))
+            .collect();
+        if files.is_empty() {
+            wrong.push(block.lacks(2));
+        }
+        let short = format!("{topic}: {}", block.line(3, wrong));
+        let files = files.join(", ");
+        Exchange {
+            whole: format!("{short} (context: {context}; files to examine: {files})"),
+            short,
+        }
     })
 }
 
@@ -123,16 +87,21 @@ pub fn questions(message: &str) -> Result<Vec<Question>, Vec<String>> {
 ///
 /// # Errors
 /// What is missing in them, one sentence each. A message without answers is an error too.
-pub fn answers(message: &str) -> Result<Vec<ArchitectAnswer>, Vec<String>> {
-    let answers = read_all(message, ANSWER, |block, wrong| ArchitectAnswer {
-        topic: block.line(0, wrong),
-        analysis: block.line(1, wrong),
-        recommendation: block.line(2, wrong),
-        trade_offs: block.line(3, wrong),
-        references: block.line(4, wrong),
+pub fn answers(message: &str) -> Result<Vec<Exchange>, Vec<String>> {
+    let answers = read_all(message, ANSWER, |block, wrong| {
+        let [topic, analysis, recommendation, trade_offs, references] =
+            [0, 1, 2, 3, 4].map(|label| block.line(label, wrong));
+        let short = format!("{topic}: {recommendation}");
+        let whole = format!(
+            "{short} (found: {analysis}; trade-offs: {trade_offs}; references: {references})"
+        );
+        Exchange { short, whole }
     })?;
     match answers.is_empty() {
-        true => Err(vec![format!("`ARCHITECT_ANSWER:` with {} is missing.", labels(ANSWER.1))]),
+        true => {
+            let labels = ANSWER.1.join(":`, `");
+            Err(vec![format!("`ARCHITECT_ANSWER:` with `{labels}:` is missing.")])
+        }
         false => Ok(answers),
     }
 }
@@ -142,68 +111,37 @@ pub fn answers(message: &str) -> Result<Vec<ArchitectAnswer>, Vec<String>> {
 /// # Errors
 /// What is missing or contradictory, one sentence each.
 pub fn feedback(message: &str) -> Result<CriticFeedback, Vec<String>> {
-    let block = blocks(message, FEEDBACK).pop();
     let last = token::last_line(message).and_then(verdict_line);
-    let Some(block) = block else {
-        return match last {
-            Some(true) => Err(vec![NO_HASH.to_owned()]),
-            Some(false) => Err(vec![
-                "A rejection needs reasons: write `CRITIC_FEEDBACK:` with `- Verdict: REJECT` and \
-                 `- Critical Issues:`."
-                    .to_owned(),
-            ]),
-            None => Err(vec![NO_VERDICT.to_owned()]),
+    let Some(block) = blocks(message, FEEDBACK).pop() else {
+        let what = match last {
+            Some(true) => NO_HASH,
+            Some(false) => NO_REASONS,
+            None => NO_VERDICT,
         };
+        return Err(vec![what.to_owned()]);
     };
-    let mut wrong = Vec::new();
     let mut said: Vec<Option<bool>> = block.all(0).map(|text| verdict(&paragraph(text))).collect();
     said.extend(last.map(Some));
+    let (critical, questions) = (items(block.text(1)), items(block.text(3)));
     let okay = match said.as_slice() {
-        [] => {
-            wrong.push(NO_VERDICT.to_owned());
-            false
-        }
-        [Some(first), rest @ ..] if rest.iter().all(|other| *other == Some(*first)) => *first,
-        _ => {
-            wrong.push(
-                "The verdict is ambiguous: write `Verdict:` with the one word OKAY or REJECT, and \
-                 do not contradict it later."
-                    .to_owned(),
-            );
-            false
-        }
+        [] => Err(NO_VERDICT),
+        [Some(first), rest @ ..] if rest.iter().all(|other| *other == Some(*first)) => Ok(*first),
+        _ => Err(AMBIGUOUS),
     };
-    let critical = items(block.text(1));
-    let questions = items(block.text(3));
-    if wrong.is_empty() && okay && !critical.is_empty() {
-        wrong.push(
-            "OKAY contradicts critical issues: write REJECT, or move them to `Minor Issues:`."
-                .to_owned(),
-        );
-    }
-    if wrong.is_empty() && okay && !questions.is_empty() {
-        wrong.push(
-            "OKAY contradicts questions for the architect: write REJECT with the open questions, \
-             or remove them."
-                .to_owned(),
-        );
-    }
-    if wrong.is_empty() && !okay && critical.is_empty() {
-        wrong.push(
-            "A rejection needs at least one numbered item under `Critical Issues:`, with the \
-             required fix."
-                .to_owned(),
-        );
-    }
-    let judged = judged(&block);
-    if judged.is_none() {
-        wrong.push(NO_HASH.to_owned());
-    }
-    match judged.filter(|_| wrong.is_empty()) {
-        Some(judged) => {
+    let okay = okay.and_then(|okay| match okay {
+        true if !critical.is_empty() => Err(OKAY_WITH_ISSUES),
+        true if !questions.is_empty() => Err(OKAY_WITH_QUESTIONS),
+        false if critical.is_empty() => Err(NO_ISSUES),
+        okay => Ok(okay),
+    });
+    match (okay, judged(&block)) {
+        (Ok(okay), Some(judged)) => {
             Ok(CriticFeedback { okay, critical, minor: items(block.text(2)), questions, judged })
         }
-        None => Err(wrong),
+        (okay, judged) => {
+            let no_hash = judged.is_none().then_some(NO_HASH);
+            Err(okay.err().into_iter().chain(no_hash).map(str::to_owned).collect())
+        }
     }
 }
 
@@ -221,6 +159,21 @@ fn judged(block: &LabelledBlock) -> Option<String> {
 
 const NO_VERDICT: &str = "The verdict is missing: write `CRITIC_FEEDBACK:` with `- Verdict: OKAY` or `- Verdict: \
      REJECT`.";
+
+const NO_REASONS: &str = "A rejection needs reasons: write `CRITIC_FEEDBACK:` with `- Verdict: REJECT` and \
+     `- Critical Issues:`.";
+
+const NO_ISSUES: &str =
+    "A rejection needs at least one numbered item under `Critical Issues:`, with the required fix.";
+
+const AMBIGUOUS: &str = "The verdict is ambiguous: write `Verdict:` with the one word OKAY or REJECT, and do not \
+     contradict it later.";
+
+const OKAY_WITH_ISSUES: &str =
+    "OKAY contradicts critical issues: write REJECT, or move them to `Minor Issues:`.";
+
+const OKAY_WITH_QUESTIONS: &str = "OKAY contradicts questions for the architect: write REJECT with the open questions, or \
+     remove them.";
 
 /// Does not name the digits: a critic that judged the text has them from its prompt.
 const NO_HASH: &str = "The judged text is unknown: in `CRITIC_FEEDBACK:`, write `- Plan hash:` \
@@ -249,20 +202,12 @@ fn verdict_line(line: &str) -> Option<bool> {
 
 fn read_all<T>(
     message: &str,
-    form: (&'static str, &'static [&'static str]),
+    form: Form,
     read: impl Fn(&LabelledBlock, &mut Vec<String>) -> T,
 ) -> Result<Vec<T>, Vec<String>> {
     let mut wrong = Vec::new();
     let all = blocks(message, form).iter().map(|block| read(block, &mut wrong)).collect();
     if wrong.is_empty() { Ok(all) } else { Err(wrong) }
-}
-
-fn labels(labels: &[&str]) -> String {
-    labels.iter().map(|label| format!("`{label}:`")).collect::<Vec<_>>().join(", ")
-}
-
-fn bare(text: String) -> String {
-    text.trim_matches(['`', '[', ']', '*', ' ']).to_owned()
 }
 
 #[cfg(test)]

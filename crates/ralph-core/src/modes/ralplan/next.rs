@@ -5,8 +5,7 @@
 //! as given, and the answers as written.
 
 use crate::modes::flow::{self, AgentInput};
-use crate::modes::ralplan::step::named;
-use crate::modes::ralplan::{PlanEvent, PlanOutcome, Role, question, short, step};
+use crate::modes::ralplan::{PlanEvent, Role, question, short, step};
 use crate::state::{PlanPhase, RalplanState};
 use crate::text::truncate::bounded;
 use serde::Serialize;
@@ -37,34 +36,44 @@ const TASK_ROOM: usize = 300;
 
 /// Decides the next step. `prefix` is `ralph:` if the agents come from a plugin.
 pub fn next(plan: &RalplanState, prefix: &str) -> NextPlanStep {
+    if let Some(role) = due_role(plan) {
+        return call(plan, role, prefix);
+    }
+    let plan_path = plan.plan_path.clone();
     match plan.phase {
-        PlanPhase::PlannerPlanning if !plan.consulted_gap_finder => {
-            call(prefix, Role::GapFinder, gap_finder(plan))
-        }
-        PlanPhase::PlannerPlanning => call(prefix, Role::Planner, planner(plan)),
-        PlanPhase::ArchitectConsultation => call(prefix, Role::Architect, architect(plan)),
-        PlanPhase::CriticReview => call(prefix, Role::Critic, critic(plan)),
         PlanPhase::AwaitingUserApproval => {
-            NextPlanStep::Ask { question: question::text(plan), plan_path: plan.plan_path.clone() }
+            NextPlanStep::Ask { question: question::text(plan), plan_path }
         }
-        PlanPhase::Complete => NextPlanStep::HandOver {
-            plan_path: plan.plan_path.clone(),
-            plan_hash: plan.plan_hash.clone(),
-        },
-        // A planning never stays in these phases. Ralph does not continue a phase from a later
-        // version.
-        PlanPhase::Cancelled | PlanPhase::HandlingVerdict | PlanPhase::Other(_) => {
-            NextPlanStep::Nothing
+        PlanPhase::Complete => {
+            NextPlanStep::HandOver { plan_path, plan_hash: plan.plan_hash.clone() }
         }
+        _ => NextPlanStep::Nothing,
     }
 }
 
-fn call(prefix: &str, role: Role, prompt: String) -> NextPlanStep {
-    let description = match role {
-        Role::Planner => "write the plan",
-        Role::Architect => "answer the open questions",
-        Role::Critic => "judge the plan",
-        Role::GapFinder => "find the gaps in the task",
+/// The role whose report the planning waits for.
+fn due_role(plan: &RalplanState) -> Option<Role> {
+    match plan.phase {
+        PlanPhase::PlannerPlanning if !plan.consulted_gap_finder => Some(Role::GapFinder),
+        PlanPhase::PlannerPlanning => Some(Role::Planner),
+        PlanPhase::ArchitectConsultation => Some(Role::Architect),
+        PlanPhase::CriticReview => Some(Role::Critic),
+        // A planning never stays in the phase `handling_verdict`. Ralph does not continue a phase
+        // from a later version.
+        PlanPhase::HandlingVerdict
+        | PlanPhase::AwaitingUserApproval
+        | PlanPhase::Complete
+        | PlanPhase::Cancelled
+        | PlanPhase::Other(_) => None,
+    }
+}
+
+fn call(plan: &RalplanState, role: Role, prefix: &str) -> NextPlanStep {
+    let (description, prompt) = match role {
+        Role::Planner => ("write the plan", planner(plan)),
+        Role::Architect => ("answer the open questions", architect(plan)),
+        Role::Critic => ("judge the plan", critic(plan)),
+        Role::GapFinder => ("find the gaps in the task", gap_finder(plan)),
     };
     NextPlanStep::Call(AgentInput {
         description: description.to_owned(),
@@ -122,8 +131,7 @@ fn architect(plan: &RalplanState) -> String {
     )
 }
 
-/// The prompt of a critic.
-pub(super) fn critic(plan: &RalplanState) -> String {
+fn critic(plan: &RalplanState) -> String {
     let path = &plan.plan_path;
     let hash = short(&plan.ready_hash);
     format!(
@@ -180,56 +188,30 @@ impl fmt::Display for NextPlanStep {
 // Which agent may be called now.
 //
 // The guard enforces who may plan; this module enforces whose turn it is. A report out of turn
-// would be ignored, so the call is refused before it costs anything, and the refusal names the
-// agent whose turn it is.
+// would be ignored, so the call is refused before it costs anything.
 
 /// Whether an agent of this role may be called with this prompt, given the digest of the plan's
 /// file (empty if there is no file). The call of a critic freezes the text; a text that has changed
 /// since it was ready goes back to the planner instead.
 ///
 /// # Errors
-/// Why the call is refused, and which agent to call instead.
+/// Why the call is refused. [`next`] is the call that is due.
 pub fn may_call(
     plan: &mut RalplanState,
     role: Role,
     prompt: &str,
     hash_now: &str,
 ) -> Result<(), String> {
-    let phase = &plan.phase;
-    match (whose_turn(plan), role) {
+    match (due_role(plan), role) {
         // A second call of the gap finder may find more, but nothing waits for it.
         (Some(Role::Planner), Role::Planner | Role::GapFinder) => Ok(()),
         (Some(Role::Critic), Role::Critic) => may_judge(plan, prompt, hash_now),
-        (Some(turn), role) if turn == role => Ok(()),
-        (Some(wanted), called) => Err(format!(
-            "this planning is in `{phase}`, which ignores a report of `{}`; call `{}`",
-            called.agent(),
-            wanted.agent()
+        (Some(due), role) if due == role => Ok(()),
+        _ => Err(format!(
+            "this planning is in `{}`, which ignores a report of `{}`",
+            plan.phase,
+            role.agent()
         )),
-        (None, _) if *phase == PlanPhase::AwaitingUserApproval => Err(
-            "the plan waits for the user, so no agent is due; ask with AskUserQuestion, as `ralph \
-             ralplan status` shows"
-                .to_owned(),
-        ),
-        (None, _) => Err(format!(
-            "this planning is in `{phase}`, which calls no agent; `ralph ralplan status` shows the \
-             next step"
-        )),
-    }
-}
-
-/// The role whose report the planning waits for.
-fn whose_turn(plan: &RalplanState) -> Option<Role> {
-    match plan.phase {
-        PlanPhase::PlannerPlanning if !plan.consulted_gap_finder => Some(Role::GapFinder),
-        PlanPhase::PlannerPlanning => Some(Role::Planner),
-        PlanPhase::ArchitectConsultation => Some(Role::Architect),
-        PlanPhase::CriticReview => Some(Role::Critic),
-        PlanPhase::HandlingVerdict
-        | PlanPhase::AwaitingUserApproval
-        | PlanPhase::Complete
-        | PlanPhase::Cancelled
-        | PlanPhase::Other(_) => None,
     }
 }
 
@@ -239,24 +221,10 @@ fn may_judge(plan: &mut RalplanState, prompt: &str, hash_now: &str) -> Result<()
     let ready = plan.ready_hash.clone();
     let is_ready = !hash_now.is_empty() && hash_now == ready;
     if is_ready && !(prompt.contains(&plan.plan_path) && prompt.contains(short(&ready))) {
-        return Err(format!(
-            "the prompt does not name the text to judge; call `{}` with this prompt, word for \
-             word:\n{}",
-            Role::Critic.agent(),
-            critic(plan)
-        ));
+        return Err("the prompt does not name the path and the digest of the plan to judge".into());
     }
-    match step(plan, &PlanEvent::CriticCalled { hash: hash_now }) {
-        PlanOutcome::Refused(why) => Err(why),
-        _ if is_ready => Ok(()),
-        _ => Err(format!(
-            "the plan was {} when its planner reported it and is {} now; call `{}` to read it and \
-             report it again",
-            named(&ready),
-            named(hash_now),
-            Role::Planner.agent()
-        )),
-    }
+    step(plan, &PlanEvent::CriticCalled { hash: hash_now });
+    if is_ready { Ok(()) } else { Err("the plan has changed since its planner reported it".into()) }
 }
 
 #[cfg(test)]
@@ -293,7 +261,8 @@ mod tests {
         let (path, hash) = (".omc/plans/a.md".into(), H1.into());
         let seen = PlanSeen { path, hash, ..PlanSeen::default() };
         let message = "PLAN_READY: .omc/plans/a.md";
-        step(&mut plan, &PlanEvent::PlannerReported { agent: "p", message, plan: Some(seen) });
+        let (role, file) = (Role::Planner, Some(seen));
+        step(&mut plan, &PlanEvent::Reported { role, agent: "p", message, file });
         check(&plan, "ralplan-critic", &["`.omc/plans/a.md`", "- Plan hash: 111111111111`"]);
     }
 
@@ -399,14 +368,10 @@ mod call_tests {
         for role in Role::ALL {
             let found = may_call(&mut plan.clone(), role, &prompt, H1);
             assert_eq!(found.is_ok(), expected.contains(&role), "{role:?} {found:?}");
-            let Err(refusal) = found else { continue };
-            let said = refusal;
-            match next(plan, "") {
-                NextPlanStep::Call(call) => {
-                    assert!(said.contains(&format!("call `{}`", call.subagent_type)), "{said}");
-                }
-                _ => assert!(!said.contains("call `"), "{said}"),
-            }
+            let Err(said) = found else { continue };
+            let expected =
+                format!("in `{}`, which ignores a report of `{}`", plan.phase, role.agent());
+            assert!(said.ends_with(&expected), "{said}");
         }
     }
 
@@ -449,20 +414,18 @@ mod call_tests {
         for prompt in
             ["", "Judge .omc/plans/a.md", "Judge 111111111111", ".omc/plans/a.md 11111111111"]
         {
-            check_critic(prompt, H1, "with this prompt");
-            check_critic(prompt, H1, "`.omc/plans/a.md`. Read the whole file");
-            check_critic(prompt, H1, "`- Plan hash: 111111111111`");
+            check_critic(prompt, H1, "does not name the path and the digest");
         }
     }
 
     #[test]
     fn no_critic_is_called_on_a_text_that_was_changed() {
         for now in [H2, ""] {
-            check_critic(&format!(".omc/plans/a.md {H1} {H2}"), now, "call `ralplan-planner`");
+            check_critic(&format!(".omc/plans/a.md {H1} {H2}"), now, "the plan has changed");
         }
         let mut never_ready = RalplanState { phase: PlanPhase::CriticReview, ..planning() };
         let refused = may_call(&mut never_ready, Role::Critic, "", "").unwrap_err();
-        assert!(refused.contains("was not there when its planner reported it"), "{refused}");
+        assert!(refused.contains("the plan has changed"), "{refused}");
         assert_eq!(never_ready.phase, PlanPhase::PlannerPlanning);
     }
 }

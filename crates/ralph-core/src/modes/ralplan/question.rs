@@ -180,17 +180,10 @@ fn asked(plan: &RalplanState, value: &Value) -> Result<AskedQuestion, String> {
     {
         return Err("the question has invisible characters; remove them".to_owned());
     }
-    if plan.plan_path.is_empty() || !asked.question.contains(&plan.plan_path) {
-        return Err(format!("the question does not name the plan's path, `{}`", plan.plan_path));
-    }
-    let hash = short(&plan.plan_hash);
-    if hash.is_empty() || !asked.question.contains(hash) {
-        return Err(format!("the question does not name the plan's digest, `{hash}`"));
-    }
     if !is_whole(plan, &asked.question) {
         return Err(format!(
-            "the question lacks the WARNING, or one of the critic's open points, the criteria or \
-             the tasks; ask it word for word:\n{}",
+            "the question lacks the plan's path or digest, the WARNING, or one of the critic's open \
+             points, the criteria or the tasks; ask it word for word:\n{}",
             text(plan)
         ));
     }
@@ -206,13 +199,16 @@ fn are_ours(labels: &[&str]) -> bool {
     has_each && is_known && is_once
 }
 
-/// True for a text that contains every line of the lists, and the warning if one is due, whatever
-/// its line breaks.
+/// True for a text that names the plan and contains every line of the lists, and the warning if one
+/// is due, whatever its line breaks.
 fn is_whole(plan: &RalplanState, question: &str) -> bool {
     let question = words(question);
     let lists = lists_of(plan);
     let mut lines = lists.iter().flat_map(|(_, lines)| lines);
-    (!plan.forced || question.contains("WARNING"))
+    let names = |part: &str| !part.is_empty() && question.contains(part);
+    names(&plan.plan_path)
+        && names(short(&plan.plan_hash))
+        && (!plan.forced || question.contains("WARNING"))
         && lines.all(|one| question.contains(&words(one)))
 }
 
@@ -281,9 +277,9 @@ mod tests {
         several["questions"][0]["multiSelect"] = json!(true);
         check(&several, "only one option");
         let no_path = format!("The plan {}?", short(H1));
-        check(&json!({"questions": [question(&no_path, &LABELS)]}), "the plan's path");
+        check(&json!({"questions": [question(&no_path, &LABELS)]}), "lacks the plan's path");
         let no_hash = ".omc/plans/a.md 11111111111?";
-        check(&json!({"questions": [question(no_hash, &LABELS)]}), "the plan's digest");
+        check(&json!({"questions": [question(no_hash, &LABELS)]}), "lacks the plan's path");
         let hidden = format!("{text}\u{202e}");
         check(&json!({"questions": [question(&hidden, &LABELS)]}), "invisible characters");
     }

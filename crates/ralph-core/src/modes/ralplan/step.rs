@@ -4,8 +4,10 @@
 //! agent that was a planner once stays one, even if its report came at the wrong moment.
 
 use super::formats::{self, CriticFeedback};
-use super::{Role, is_plans_place, keep_to_tell, position, short};
-use crate::state::{DecisionKind, PlanDecision, PlanPhase, PlanVerdict, RalplanState};
+use super::{Role, gates, is_plans_place, position, question, short};
+use crate::state::{Criterion, DecisionKind, PlanDecision, PlanPhase, PlanVerdict, RalplanState};
+use crate::tasks::plan;
+use crate::text::hex::sha256;
 use crate::text::plural::{counted, noun};
 use crate::text::sanitize;
 use crate::text::truncate::bounded;
@@ -16,6 +18,13 @@ const KEPT: usize = 4_000;
 
 /// UTF-16 units kept of a criterion, a task or a reason that the user is shown in one line.
 const LINE: usize = 160;
+
+/// Lines kept of the log.
+const LOG_KEPT: usize = 100;
+
+/// Lines kept for the user, until an event whose message the client shows: it shows none at the end
+/// of an agent. A user who was away for longer finds all events in the log.
+const UNTOLD_KEPT: usize = 12;
 
 /// The plan's file at the time of the event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -30,53 +39,53 @@ pub struct PlanSeen {
     pub tasks: Vec<String>,
 }
 
+impl PlanSeen {
+    /// Checks the text of a plan. `exists` is called with paths as the plan writes them, and
+    /// `cannot_start` with the criteria; it returns why a loop could not begin with them.
+    pub fn inspect(
+        path: &str,
+        text: &str,
+        exists: impl Fn(&str) -> bool,
+        cannot_start: impl Fn(&[Criterion]) -> Vec<String>,
+    ) -> PlanSeen {
+        let gates = gates::check(text, exists).iter().map(ToString::to_string).collect();
+        let (path, hash) = (path.to_owned(), sha256(text));
+        let mut seen = PlanSeen { path, hash, gates, ..PlanSeen::default() };
+        if let Ok(plan) = plan::parse(text) {
+            (seen.criteria, seen.tasks) = question::lists(&plan);
+            seen.gates.extend(cannot_start(&plan.criteria));
+        }
+        seen
+    }
+}
+
 /// Something that happened to a planning.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PlanEvent<'a> {
-    /// An agent that the client names a planner ended with this message.
-    PlannerReported {
+    /// An agent ended.
+    Reported {
+        /// The role that the client names.
+        role: Role,
         /// The client's id of the agent.
         agent: &'a str,
         message: &'a str,
-        /// The file that the message calls ready; `None` if there is no such file.
-        plan: Option<PlanSeen>,
-    },
-    /// An architect ended with this message.
-    ArchitectReported {
-        /// The client's id of the agent.
-        agent: &'a str,
-        message: &'a str,
-    },
-    /// The gap finder ended with this message.
-    GapFinderReported {
-        message: &'a str,
+        /// The file that the report is about, as [`reported_path`] names it; `None` if there is no
+        /// such plan.
+        file: Option<PlanSeen>,
     },
     /// A critic is about to be called on a plan with this digest.
     CriticCalled {
         /// Digest of the plan's text as it is now.
         hash: &'a str,
     },
-    /// A critic ended with this message.
-    CriticReported {
-        /// The client's id of the agent.
-        agent: &'a str,
-        message: &'a str,
-        /// Digest of the plan's text as it is now.
-        hash_now: &'a str,
-    },
     Answered(PlanDecision),
-    /// The project's own document is gone: the user removed it.
-    MirrorGone,
-    Cancelled,
 }
 
 /// The result of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlanOutcome {
-    /// The planning went through these phases and is now in the last one.
-    Moved(Vec<PlanPhase>),
-    /// The event was recorded; the phase is unchanged.
-    Noted,
+    /// It counts. Holds the line that the user is shown; empty if there is none.
+    Taken(String),
     /// The report goes back to its agent, which continues with these sentences.
     SentBack(Vec<String>),
     /// The report was sent back before. Its agent may end, and the report is ignored.
@@ -95,8 +104,22 @@ pub fn begin(task: &str, now: Timestamp) -> RalplanState {
     plan
 }
 
+/// The path of the file that a report is about: the one that a planner calls ready, else the plan's.
+/// A planner may name it from the top of the file system, too.
+pub fn reported_path(plan: &RalplanState, role: Role, message: &str, project_root: &str) -> String {
+    let ready = match role {
+        Role::Planner => formats::plan_ready(message).and_then(Result::ok).unwrap_or_default(),
+        _ => return plan.plan_path.clone(),
+    };
+    let root = format!("{project_root}/");
+    let path = ready.strip_prefix("./").or(ready.strip_prefix(&root)).unwrap_or(&ready);
+    path.to_owned()
+}
+
 pub fn step(plan: &mut RalplanState, event: &PlanEvent<'_>) -> PlanOutcome {
-    note_role(plan, event);
+    if let PlanEvent::Reported { role, agent, .. } = event {
+        note_role(plan, *role, agent);
+    }
     if plan.phase.is_over() {
         let phase = &plan.phase;
         return PlanOutcome::Refused(format!(
@@ -104,31 +127,55 @@ pub fn step(plan: &mut RalplanState, event: &PlanEvent<'_>) -> PlanOutcome {
         ));
     }
     let taken = match event {
-        PlanEvent::PlannerReported { agent, message, plan: seen } => {
-            planner(plan, agent, message, seen.as_ref())
+        PlanEvent::Reported { role, agent, message, file } => {
+            reported(plan, *role, agent, message, file.as_ref())
         }
-        PlanEvent::ArchitectReported { agent, message } => architect(plan, agent, message),
-        PlanEvent::GapFinderReported { message } => gap_finder(plan, message),
         PlanEvent::CriticCalled { hash } => critic_called(plan, hash),
-        PlanEvent::CriticReported { agent, message, hash_now } => {
-            critic(plan, agent, message, hash_now)
-        }
         PlanEvent::Answered(decision) => answered(plan, decision),
-        PlanEvent::MirrorGone => Ok(cancel(plan, "its state file was removed")),
-        PlanEvent::Cancelled => Ok(cancel(plan, "a person said so")),
     };
     taken.unwrap_or_else(PlanOutcome::Refused)
 }
 
-fn note_role(plan: &mut RalplanState, event: &PlanEvent<'_>) {
-    let (agents, agent) = match event {
-        PlanEvent::PlannerReported { agent, .. } => (&mut plan.planners, agent),
-        PlanEvent::CriticReported { agent, .. } => (&mut plan.critics, agent),
-        _ => return,
+fn note_role(plan: &mut RalplanState, role: Role, agent: &str) {
+    let agents = match role {
+        Role::Planner => &mut plan.planners,
+        Role::Critic => &mut plan.critics,
+        Role::Architect | Role::GapFinder => return,
     };
     if !agent.is_empty() && !agents.iter().any(|known| known == agent) {
-        agents.push((*agent).to_owned());
+        agents.push(agent.to_owned());
     }
+}
+
+fn reported(
+    plan: &mut RalplanState,
+    role: Role,
+    agent: &str,
+    message: &str,
+    file: Option<&PlanSeen>,
+) -> Result<PlanOutcome, String> {
+    let phase = match role {
+        Role::Planner | Role::GapFinder => PlanPhase::PlannerPlanning,
+        Role::Architect => PlanPhase::ArchitectConsultation,
+        Role::Critic => PlanPhase::CriticReview,
+    };
+    must_be(plan, &phase, &format!("a report of `{}`", role.agent()))?;
+    if agent.is_empty() {
+        return Err("a report is valid only from an agent that the client names".to_owned());
+    }
+    let taken = match role {
+        Role::Planner => planner(plan, agent, message, file),
+        Role::Architect => architect(plan, message),
+        Role::GapFinder => gap_finder(plan, message),
+        Role::Critic => critic(plan, agent, message, file.map_or("", |file| &file.hash)),
+    };
+    if let Ok(PlanOutcome::SentBack(wrong)) = &taken {
+        if plan.sent_back.iter().any(|known| known == agent) {
+            return Ok(PlanOutcome::Dropped(wrong.clone()));
+        }
+        plan.sent_back.push(agent.to_owned());
+    }
+    taken
 }
 
 fn must_be(plan: &RalplanState, wanted: &PlanPhase, what: &str) -> Result<(), String> {
@@ -141,92 +188,74 @@ fn must_be(plan: &RalplanState, wanted: &PlanPhase, what: &str) -> Result<(), St
     }
 }
 
-fn must_be_named(agent: &str) -> Result<(), String> {
-    match agent {
-        "" => Err("a report is valid only from an agent that the client names".to_owned()),
-        _ => Ok(()),
-    }
-}
-
-/// The digits of a text for the user; a text that is gone has none.
-pub(super) fn named(hash: &str) -> String {
-    match hash {
-        "" => "not there".to_owned(),
-        hash => format!("`{}`", short(hash)),
-    }
+/// The digits of a text for the user.
+fn named(hash: &str) -> String {
+    if hash.is_empty() { "no text".to_owned() } else { format!("`{}`", short(hash)) }
 }
 
 fn planner(
     plan: &mut RalplanState,
     agent: &str,
     message: &str,
-    seen: Option<&PlanSeen>,
+    file: Option<&PlanSeen>,
 ) -> Result<PlanOutcome, String> {
-    must_be(plan, &PlanPhase::PlannerPlanning, "a planner's report")?;
-    must_be_named(agent)?;
     if plan.critics.iter().any(|critic| critic == agent) {
-        let planner = Role::Planner.agent();
-        return Err(format!(
-            "agent `{agent}` judged this plan and cannot write it; call a new `{planner}`"
-        ));
+        return Err(format!("agent `{agent}` judged this plan and cannot write it"));
     }
-    let (questions, ready) = match (formats::questions(message), formats::plan_ready(message)) {
-        (Ok(questions), None) if questions.is_empty() => {
+    let ready = formats::plan_ready(message).transpose().map_err(|wrong| vec![wrong]);
+    let (questions, ready) = match (formats::questions(message), ready) {
+        (Ok(questions), Ok(None)) if questions.is_empty() => {
             let what = "A planner ends with `PLAN_READY: .omc/plans/NAME.md`, or with \
                  `ARCHITECT_QUESTION:` if it needs an answer first.";
-            return Ok(send_back(plan, agent, vec![what.to_owned()]));
+            return Ok(PlanOutcome::SentBack(vec![what.to_owned()]));
         }
-        (Ok(_), Some(Err(wrong))) => return Ok(send_back(plan, agent, vec![wrong])),
-        (Err(wrong), _) => return Ok(send_back(plan, agent, wrong)),
-        (Ok(questions), ready) => (questions, ready.is_some()),
+        (Ok(questions), Ok(ready)) => (questions, ready.unwrap_or_default()),
+        (Err(wrong), _) | (_, Err(wrong)) => return Ok(PlanOutcome::SentBack(wrong)),
     };
+    let file = file.filter(|file| is_plans_place(&file.path));
     // Record the path whatever fails below: the next agent is told which file to continue with.
-    if let Some(seen) = seen.filter(|seen| ready && is_plans_place(&seen.path)) {
-        plan.plan_path.clone_from(&seen.path);
+    if let Some(file) = file.filter(|_| !ready.is_empty()) {
+        plan.plan_path.clone_from(&file.path);
     }
     // Questions come first: a critic should not judge a plan that waits for answers.
     if !questions.is_empty() {
-        plan.questions = questions.iter().map(|one| bounded(&one.line(), KEPT)).collect();
+        plan.questions = kept(questions.iter().map(|one| one.whole.as_str()));
         plan.answers.clear();
-        let said = questions.iter().map(|one| format!("{}: {}", one.topic, one.question));
-        tell(plan, "the planner asks the architect", &said.collect::<Vec<_>>());
-        return Ok(go(plan, &[PlanPhase::ArchitectConsultation]));
+        plan.phase = PlanPhase::ArchitectConsultation;
+        let short: Vec<String> = questions.into_iter().map(|one| one.short).collect();
+        return Ok(tell(plan, "the planner asks the architect", &short));
     }
-    let failed = failed_gates(plan, seen);
-    let Some(seen) = seen.filter(|_| failed.is_empty()) else {
+    let failed = failed_gates(plan, &ready, file);
+    let Some(file) = file.filter(|_| failed.is_empty()) else {
         plan.failed_gates.clone_from(&failed);
         log(plan, format!("[RALPLAN] Quality gates failed: {}", failed.len()));
         tell(plan, "not ready for the critic", &failed);
-        return Ok(send_back(plan, agent, failed));
+        return Ok(PlanOutcome::SentBack(failed));
     };
-    plan.ready_hash.clone_from(&seen.hash);
+    plan.ready_hash.clone_from(&file.hash);
     let lines = |of: &[String]| of.iter().map(|one| one_line(one)).collect();
-    (plan.criteria, plan.tasks) = (lines(&seen.criteria), lines(&seen.tasks));
+    (plan.criteria, plan.tasks) = (lines(&file.criteria), lines(&file.tasks));
     plan.plan_hash.clear();
     plan.verdict = None;
     (plan.failed_gates, plan.answers) = (Vec::new(), Vec::new());
     plan.gaps.clear();
+    plan.phase = PlanPhase::CriticReview;
     log(plan, "[RALPLAN] Critic review required before approval");
     log(plan, "[RALPLAN] Plan ready, invoking Critic for review");
-    tell(plan, &format!("`{}` goes to the critic", plan.plan_path), &[]);
-    Ok(go(plan, &[PlanPhase::CriticReview]))
+    Ok(tell(plan, &format!("`{}` goes to the critic", plan.plan_path), &[]))
 }
 
 /// The reasons why a plan reported as ready does not go to its critic.
-fn failed_gates(plan: &RalplanState, seen: Option<&PlanSeen>) -> Vec<String> {
-    let mut failed = Vec::new();
-    match seen {
-        None => failed.push(
-            "The plan that `PLAN_READY:` names does not exist or cannot be read; write it below \
-             `.omc/plans/`."
-                .to_owned(),
-        ),
-        Some(seen) if !is_plans_place(&seen.path) => failed.push(format!(
-            "`{}` is not a plan's path; write it to a file such as `.omc/plans/login.md`.",
-            seen.path
-        )),
-        Some(seen) => failed.extend(seen.gates.iter().cloned()),
-    }
+fn failed_gates(plan: &RalplanState, ready: &str, file: Option<&PlanSeen>) -> Vec<String> {
+    let mut failed = match file {
+        Some(file) => file.gates.clone(),
+        None if is_plans_place(ready.trim_start_matches("./")) => {
+            vec![format!("`{ready}` does not exist or cannot be read; write the plan there.")]
+        }
+        None => vec![format!(
+            "`{ready}` is not a plan's path; write it to a file such as `.omc/plans/login.md`."
+        )],
+    };
     if !plan.consulted_gap_finder {
         failed.push(format!(
             "The gap finder has not read this task yet: consult `{}`, and use its findings.",
@@ -236,9 +265,7 @@ fn failed_gates(plan: &RalplanState, seen: Option<&PlanSeen>) -> Vec<String> {
     failed
 }
 
-fn architect(plan: &mut RalplanState, agent: &str, message: &str) -> Result<PlanOutcome, String> {
-    must_be(plan, &PlanPhase::ArchitectConsultation, "an architect's answer")?;
-    must_be_named(agent)?;
+fn architect(plan: &mut RalplanState, message: &str) -> Result<PlanOutcome, String> {
     let answers = match formats::answers(message) {
         Ok(answers) if answers.len() < plan.questions.len() => {
             let (has, asked) = (answers.len(), plan.questions.len());
@@ -246,31 +273,28 @@ fn architect(plan: &mut RalplanState, agent: &str, message: &str) -> Result<Plan
                 "{has} of {asked} {} answered; write one `ARCHITECT_ANSWER:` for each.",
                 noun(asked, "question is", "questions are")
             );
-            return Ok(send_back(plan, agent, vec![what]));
+            return Ok(PlanOutcome::SentBack(vec![what]));
         }
         Ok(answers) => answers,
-        Err(wrong) => return Ok(send_back(plan, agent, wrong)),
+        Err(wrong) => return Ok(PlanOutcome::SentBack(wrong)),
     };
-    plan.answers = answers.iter().map(|one| bounded(&one.line(), KEPT)).collect();
+    plan.answers = kept(answers.iter().map(|one| one.whole.as_str()));
     plan.questions.clear();
+    plan.phase = PlanPhase::PlannerPlanning;
     log(plan, "[RALPLAN] Architect answered");
-    let said = answers.iter().map(|one| format!("{}: {}", one.topic, one.recommendation));
-    tell(plan, "the architect answers", &said.collect::<Vec<_>>());
-    Ok(go(plan, &[PlanPhase::PlannerPlanning]))
+    let short: Vec<String> = answers.into_iter().map(|one| one.short).collect();
+    Ok(tell(plan, "the architect answers", &short))
 }
 
 fn gap_finder(plan: &mut RalplanState, message: &str) -> Result<PlanOutcome, String> {
-    must_be(plan, &PlanPhase::PlannerPlanning, "the gap finder's report")?;
     if message.trim().is_empty() {
-        return Ok(PlanOutcome::Dropped(vec![
-            "The gap finder answered nothing; call it again.".to_owned(),
-        ]));
+        let what = "Name the gaps in the task, or write that there are none.";
+        return Ok(PlanOutcome::SentBack(vec![what.to_owned()]));
     }
     plan.consulted_gap_finder = true;
     plan.gaps = bounded(message.trim(), KEPT);
     log(plan, "[RALPLAN] Gap finder consulted");
-    tell(plan, "the gap finder has read the task", &[]);
-    Ok(PlanOutcome::Noted)
+    Ok(tell(plan, "the gap finder has read the task", &[]))
 }
 
 fn critic_called(plan: &mut RalplanState, hash: &str) -> Result<PlanOutcome, String> {
@@ -282,13 +306,14 @@ fn critic_called(plan: &mut RalplanState, hash: &str) -> Result<PlanOutcome, Str
         plan.failed_gates = vec![
             "The plan was changed after `PLAN_READY:`; read it and report it again.".to_owned(),
         ];
+        plan.phase = PlanPhase::PlannerPlanning;
         log(plan, "[RALPLAN] The plan was changed after PLAN_READY, back to Planner");
-        tell(plan, "its file was changed before the critic read it; back to the planner", &[]);
-        return Ok(go(plan, &[PlanPhase::PlannerPlanning]));
+        let what = "its file was changed before the critic read it; back to the planner";
+        return Ok(tell(plan, what, &[]));
     }
     hash.clone_into(&mut plan.plan_hash);
     log(plan, "[RALPLAN] Invoking Critic for plan review");
-    Ok(PlanOutcome::Noted)
+    Ok(PlanOutcome::Taken(String::new()))
 }
 
 fn critic(
@@ -297,32 +322,23 @@ fn critic(
     message: &str,
     hash_now: &str,
 ) -> Result<PlanOutcome, String> {
-    must_be(plan, &PlanPhase::CriticReview, "a critic's verdict")?;
-    let critic = Role::Critic.agent();
-    must_be_named(agent)?;
     if plan.planners.iter().any(|planner| planner == agent) {
-        return Err(format!(
-            "agent `{agent}` wrote this plan and cannot judge it; call a new `{critic}`"
-        ));
+        return Err(format!("agent `{agent}` wrote this plan and cannot judge it"));
     }
-    if plan.plan_hash.is_empty() {
-        return Err(format!("this critic got no plan; call `{critic}` with the plan's path"));
-    }
-    if plan.plan_hash != hash_now {
+    if plan.plan_hash.is_empty() || plan.plan_hash != hash_now {
         return Err(format!(
-            "the plan was {} when the critic was called and is {} now; a verdict is valid only for \
-             the text it judged. Call `{critic}`: a planner reports the present plan again",
+            "a critic was called on {}, and the plan is {} now",
             named(&plan.plan_hash),
             named(hash_now)
         ));
     }
     let said = match formats::feedback(message) {
         Ok(said) => said,
-        Err(wrong) => return Ok(send_back(plan, agent, wrong)),
+        Err(wrong) => return Ok(PlanOutcome::SentBack(wrong)),
     };
     if !plan.plan_hash.starts_with(&said.judged) {
         return Err(format!(
-            "the critic judged {} and the plan is {}; call a new `{critic}`",
+            "the critic judged {}, and the plan is {}",
             named(&said.judged),
             named(&plan.plan_hash)
         ));
@@ -339,59 +355,62 @@ fn critic(
 
 fn approved(plan: &mut RalplanState) -> PlanOutcome {
     plan.feedback.clear();
-    tell(plan, "the critic approves; you decide", &[]);
+    plan.phase = PlanPhase::AwaitingUserApproval;
     log(plan, format!("[RALPLAN] Approved by Critic at iteration {}", rejections(plan)));
     log(plan, "[RALPLAN] Plan approved by Critic. Awaiting user approval before implementation.");
-    go(plan, &[PlanPhase::HandlingVerdict, PlanPhase::AwaitingUserApproval])
+    tell(plan, "the critic approves; you decide", &[])
 }
 
 fn rejected(plan: &mut RalplanState, said: &CriticFeedback) -> PlanOutcome {
+    let open = [&said.critical[..], &said.questions[..]].concat();
     let is_last = plan.iteration + 1 >= plan.max_iterations;
     let what = if is_last { "the critic rejects, and you decide" } else { "the critic rejects" };
-    tell(plan, what, &[&said.critical[..], &said.questions[..]].concat());
+    // The line names the plan that was rejected, so it is made before the count.
+    let told = tell(plan, what, &open);
     plan.iteration += 1;
     plan.feedback = bounded(&feedback_text(said), KEPT);
     if is_last {
         plan.forced = true;
-        plan.concerns =
-            said.critical.iter().chain(&said.questions).map(|one| bounded(one, KEPT)).collect();
-        log(
-            plan,
-            format!(
-                "[RALPLAN] WARNING: {} iterations without approval, {}. \
-                 Awaiting user approval before implementation.",
-                rejections(plan),
-                counted(plan.concerns.len(), "unresolved concern", "unresolved concerns")
-            ),
+        plan.concerns = kept(open.iter().map(String::as_str));
+        plan.phase = PlanPhase::AwaitingUserApproval;
+        let line = format!(
+            "[RALPLAN] WARNING: {} iterations without approval, {}. Awaiting user approval before \
+             implementation.",
+            rejections(plan),
+            counted(plan.concerns.len(), "unresolved concern", "unresolved concerns")
         );
-        return go(plan, &[PlanPhase::HandlingVerdict, PlanPhase::AwaitingUserApproval]);
+        log(plan, line);
+        return told;
     }
     (plan.ready_hash, plan.plan_hash) = (String::new(), String::new());
-    plan.questions = said.questions.iter().map(|one| bounded(one, KEPT)).collect();
-    log(plan, format!("[RALPLAN Iteration {}] Feedback to Planner", rejections(plan)));
-    let next = match plan.questions.is_empty() {
+    plan.questions = kept(said.questions.iter().map(String::as_str));
+    plan.phase = match plan.questions.is_empty() {
         true => PlanPhase::PlannerPlanning,
         false => PlanPhase::ArchitectConsultation,
     };
-    go(plan, &[PlanPhase::HandlingVerdict, next])
+    log(plan, format!("[RALPLAN Iteration {}] Feedback to Planner", rejections(plan)));
+    told
+}
+
+/// Texts for the next agent, each cut to what is kept.
+fn kept<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<String> {
+    texts.map(|text| bounded(text, KEPT)).collect()
 }
 
 fn feedback_text(said: &CriticFeedback) -> String {
-    let list = |head: &str, items: &[String]| -> String {
-        let lines = items.iter().enumerate().map(|(at, item)| format!("\n{}. {item}", at + 1));
-        if items.is_empty() {
-            String::new()
-        } else {
-            format!("{head}:{}\n", lines.collect::<String>())
+    let mut lines = Vec::new();
+    for (head, items) in [("Critical Issues:", &said.critical), ("Minor Issues:", &said.minor)] {
+        if !items.is_empty() {
+            lines.push(head.to_owned());
         }
-    };
-    let text = list("Critical Issues", &said.critical) + &list("Minor Issues", &said.minor);
-    text.trim_end().to_owned()
+        lines.extend(items.iter().enumerate().map(|(at, item)| format!("{}. {item}", at + 1)));
+    }
+    lines.join("\n")
 }
 
 fn answered(plan: &mut RalplanState, decision: &PlanDecision) -> Result<PlanOutcome, String> {
     must_be(plan, &PlanPhase::AwaitingUserApproval, "the user's decision about the plan")?;
-    let decided = match decision.kind {
+    let taken = match decision.kind {
         DecisionKind::Proceed
             if plan.plan_hash.is_empty() || decision.plan_hash != plan.plan_hash =>
         {
@@ -403,17 +422,22 @@ fn answered(plan: &mut RalplanState, decision: &PlanDecision) -> Result<PlanOutc
             ));
         }
         DecisionKind::Proceed => {
+            plan.phase = PlanPhase::Complete;
             log(plan, "[RALPLAN] Proceed: approved by the person");
-            go(plan, &[PlanPhase::Complete])
+            PlanOutcome::Taken(String::new())
         }
         DecisionKind::Adjust => adjust(plan, &decision.text),
-        DecisionKind::Discard => cancel(plan, "the user discarded the plan"),
+        DecisionKind::Discard => {
+            plan.phase = PlanPhase::Cancelled;
+            log(plan, "[RALPLAN] Cancelled: the user discarded the plan");
+            PlanOutcome::Taken(String::new())
+        }
         DecisionKind::Other(ref word) => {
             return Err(format!("`{word}` is not a decision; write proceed, adjust or discard"));
         }
     };
     plan.decision = Some(decision.clone());
-    Ok(decided)
+    Ok(taken)
 }
 
 fn adjust(plan: &mut RalplanState, words: &str) -> PlanOutcome {
@@ -423,38 +447,16 @@ fn adjust(plan: &mut RalplanState, words: &str) -> PlanOutcome {
             .to_owned(),
         words => format!("The user wants the plan adjusted: {words}"),
     };
-    for concern in &plan.concerns {
-        feedback.push_str("\nLeft open by the critic: ");
-        feedback.push_str(concern);
+    for concern in plan.concerns.drain(..) {
+        feedback.push_str(&format!("\nLeft open by the critic: {concern}"));
     }
     plan.feedback = bounded(&feedback, KEPT);
     (plan.iteration, plan.forced, plan.verdict) = (0, false, None);
-    plan.concerns.clear();
     (plan.ready_hash, plan.plan_hash) = (String::new(), String::new());
+    plan.phase = PlanPhase::PlannerPlanning;
     let line = format!("[RALPLAN Iteration {}] Adjust: back to Planner", rejections(plan));
     log(plan, line);
-    tell(plan, "back to the planner with what you said", &[]);
-    go(plan, &[PlanPhase::PlannerPlanning])
-}
-
-fn cancel(plan: &mut RalplanState, why: &str) -> PlanOutcome {
-    log(plan, format!("[RALPLAN] Cancelled: {why}"));
-    go(plan, &[PlanPhase::Cancelled])
-}
-
-fn send_back(plan: &mut RalplanState, agent: &str, wrong: Vec<String>) -> PlanOutcome {
-    if plan.sent_back.iter().any(|known| known == agent) {
-        return PlanOutcome::Dropped(wrong);
-    }
-    plan.sent_back.push(agent.to_owned());
-    PlanOutcome::SentBack(wrong)
-}
-
-fn go(plan: &mut RalplanState, phases: &[PlanPhase]) -> PlanOutcome {
-    if let Some(last) = phases.last() {
-        plan.phase = last.clone();
-    }
-    PlanOutcome::Moved(phases.to_vec())
+    tell(plan, "back to the planner with what you said", &[])
 }
 
 /// How many rejections are used up, as the log counts them: `0/5`.
@@ -463,7 +465,7 @@ fn rejections(plan: &RalplanState) -> String {
 }
 
 /// Keeps the event's one line for the user, with the first of its reasons.
-fn tell(plan: &mut RalplanState, what: &str, reasons: &[String]) {
+fn tell(plan: &mut RalplanState, what: &str, reasons: &[String]) -> PlanOutcome {
     let mut line = format!("Plan {}: {what}", position(plan));
     if let Some(first) = reasons.first() {
         line.push_str(&format!(": {}", one_line(first)));
@@ -471,7 +473,8 @@ fn tell(plan: &mut RalplanState, what: &str, reasons: &[String]) {
     if reasons.len() > 1 {
         line.push_str(&format!(" (and {} more)", reasons.len() - 1));
     }
-    keep_to_tell(plan, &line);
+    keep_last(&mut plan.untold, line.clone(), UNTOLD_KEPT);
+    PlanOutcome::Taken(line)
 }
 
 /// A text in one line without letters that act on a terminal, cut to [`LINE`].
@@ -481,7 +484,13 @@ fn one_line(text: &str) -> String {
 }
 
 fn log(plan: &mut RalplanState, line: impl Into<String>) {
-    plan.log = super::log_of(std::mem::take(&mut plan.log), &[line.into()]);
+    keep_last(&mut plan.log, line.into(), LOG_KEPT);
+}
+
+/// Appends a line and drops the oldest ones beyond `most`.
+fn keep_last(lines: &mut Vec<String>, line: String, most: usize) {
+    lines.push(line);
+    lines.drain(..lines.len().saturating_sub(most));
 }
 
 #[cfg(test)]

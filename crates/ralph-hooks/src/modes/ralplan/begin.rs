@@ -1,7 +1,7 @@
 //! Starts and continues a planning run. The typed command and the headless driver share this code.
 
 use super::inspect_plan;
-use crate::begin::{StartOutcome, StartRequest, answered, facts, own, run};
+use crate::begin::{StartOutcome, StartRequest, answered, facts, live_in_project, own, run};
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::modes::ralplan::{self, export};
@@ -20,7 +20,9 @@ pub(super) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     if let Some((file, state)) = own(asked.home, asked.session_id)? {
         return go_on(asked, &file, &state, now);
     }
-    if let Some(other) = of_project(asked) {
+    // The two would share one document.
+    let mut live = live_in_project(asked.home, &asked.project_root);
+    if let Some(other) = live.find(|state| state.mode == Mode::Ralplan) {
         let id = &other.loop_id;
         let (place, go_on) = match other.client {
             Some(_) => (format!("in session {}", other.session_id), "Continue there"),
@@ -36,16 +38,6 @@ pub(super) fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     create(asked, now)
 }
 
-/// Another live planning run of this project. The two would share one document.
-fn of_project(asked: &StartRequest<'_>) -> Option<LoopState> {
-    let identity = project::identity(&asked.project_root);
-    let is_it = |state: &LoopState| {
-        let is_planning = state.mode == Mode::Ralplan && state.is_live();
-        is_planning && project::identity(Path::new(&state.project_root)) == identity
-    };
-    lifecycle::all(asked.home).into_iter().filter_map(|(_, state)| state.ok()).find(is_it)
-}
-
 fn go_on(
     asked: &StartRequest<'_>,
     file: &LoopFile,
@@ -55,37 +47,34 @@ fn go_on(
     if start::answered(state, asked.prompt_id) {
         return answered(asked, Some(file));
     }
+    let refused = |why: String| Ok(StartOutcome::Refused(why));
     if state.mode != Mode::Ralplan {
-        return Ok(StartOutcome::Refused(format!(
+        return refused(format!(
             "a loop is live in this session at {}: end it with /ralph-cancel before you plan",
             state.position()
-        )));
-    }
-    if asked.request.task.is_some() {
-        return Ok(StartOutcome::Refused(
-            "a planning is live in this session: type /ralplan to continue it, or /ralph-cancel to \
-             end it before you plan something else"
-                .to_owned(),
         ));
+    }
+    let row = mode::rules(&state.mode);
+    if let Some(why) = row.blocks_start(state, true).filter(|_| asked.request.task.is_some()) {
+        return refused(why);
     }
     if plan_files::is_gone(state) {
-        return Ok(StartOutcome::Refused(
+        return refused(
             "the document of this planning was removed, which cancels it: /ralph-cancel ends it"
-                .to_owned(),
-        ));
+                .into(),
+        );
     }
     let updated = file.update(|state| {
-        if state.ending.is_some() {
-            return None;
-        }
-        mode::rules(&state.mode).resume(state, now);
-        run(state, asked.session_id, asked.prompt_id, asked.via, now);
-        Some(state.clone())
+        state.ending.is_none().then(|| {
+            row.resume(state, now);
+            run(state, asked.session_id, asked.prompt_id, asked.via, now);
+            state.clone()
+        })
     })?;
-    Ok(match updated.flatten() {
-        Some(state) => StartOutcome::Continues(state),
-        None => StartOutcome::Refused("the planning has just ended".to_owned()),
-    })
+    match updated.flatten() {
+        Some(state) => Ok(StartOutcome::Continues(state)),
+        None => refused("the planning has just ended".into()),
+    }
 }
 
 fn create(asked: &StartRequest<'_>, now: Timestamp) -> Result<StartOutcome> {
@@ -93,7 +82,7 @@ fn create(asked: &StartRequest<'_>, now: Timestamp) -> Result<StartOutcome> {
     let mut told = Vec::new();
     let left = document_of_another(asked.home, root)?.map(|text| export::read(&text, now));
     let plan = match (&asked.request.task, left) {
-        (None, Some(Ok(export::ImportedState::UnderWay(plan)))) => looked_at(*plan, root),
+        (None, Some(Ok(Some(plan)))) => looked_at(plan, root),
         (None, Some(Err(why))) => {
             return Ok(StartOutcome::Refused(format!(
                 "could not continue `{}`: {why}; type /ralplan \"what to plan\"",
@@ -101,22 +90,24 @@ fn create(asked: &StartRequest<'_>, now: Timestamp) -> Result<StartOutcome> {
             )));
         }
         (None, _) => {
-            return Ok(StartOutcome::Refused(
-                "nothing is being planned here: type /ralplan \"what to plan\"".to_owned(),
-            ));
+            let why = "nothing is being planned here: type /ralplan \"what to plan\"";
+            return Ok(StartOutcome::Refused(why.to_owned()));
         }
         (Some(task), left) => {
-            if matches!(left, Some(Ok(export::ImportedState::UnderWay(_)) | Err(_))) {
-                let aside = plan_files::put_aside(root, now)?;
-                told.push(format!(
-                    "the document of another planning is kept in {}",
-                    aside.display()
-                ));
+            if left.is_some_and(|read| read != Ok(None)) {
+                let aside = plan_files::put_aside(root, now)?.display().to_string();
+                told.push(format!("the document of another planning is kept in {aside}"));
             }
             ralplan::begin(task, now)
         }
     };
-    let (mut state, problems) = new(asked, plan, now)?;
+    settings::refuse_mistakes(root)?;
+    let (settings, problems) = settings::read(asked.home, root);
+    let facts = facts(root, Vec::new(), StartedBy::Person, now)?;
+    let mut state =
+        start::new_loop(&plan.task, &asked.request.options, |state| settings.apply(state), facts);
+    state.mode = plan.into();
+    run(&mut state, asked.session_id, asked.prompt_id, asked.via, now);
     told.extend(problems);
     // The wall stands around what begins after it.
     told.extend(client::process().iter().flat_map(client::running_shells).map(|(pid, _)| {
@@ -157,19 +148,4 @@ fn looked_at(mut plan: RalplanState, root: &Path) -> RalplanState {
         None => vec![format!("`{}` is not there; write the plan to this file.", plan.plan_path)],
     };
     plan
-}
-
-fn new(
-    asked: &StartRequest<'_>,
-    plan: RalplanState,
-    now: Timestamp,
-) -> Result<(LoopState, Vec<String>)> {
-    settings::refuse_mistakes(&asked.project_root)?;
-    let (settings, problems) = settings::read(asked.home, &asked.project_root);
-    let facts = facts(&asked.project_root, Vec::new(), StartedBy::Person, now)?;
-    let mut state =
-        start::new_loop(&plan.task, &asked.request.options, |state| settings.apply(state), facts);
-    state.mode = plan.into();
-    run(&mut state, asked.session_id, asked.prompt_id, asked.via, now);
-    Ok((state, problems))
 }

@@ -4,12 +4,13 @@ use super::{change, hash_now};
 use crate::begin::{self, PlannedFrom};
 use anyhow::{Context, Result, bail};
 use ralph_core::modes::mode;
-use ralph_core::modes::ralplan::{self, PlanEvent, PlanOutcome, short, step};
+use ralph_core::modes::ralplan::{PlanEvent, PlanOutcome, short, step};
 use ralph_core::state::{
     DecidedBy, DecisionKind, EndingKind, LoopState, PlanDecision, PlanPhase, Registration,
     StartedBy,
 };
 use ralph_core::tasks::{foreign, plan};
+use ralph_core::text::hex::sha256;
 use ralph_core::text::plural::counted;
 use ralph_io::store::home::Home;
 use ralph_io::store::lifecycle::{self, ManifestFate};
@@ -28,60 +29,84 @@ pub struct DecisionRequest {
     pub via: Option<Registration>,
 }
 
-/// The result of a decision.
+/// What a decision led to.
 #[derive(Debug)]
-pub enum Decided {
-    /// The user agreed to the plan. `planned` is the loop that the user starts, or why it could not
-    /// be made.
-    Approved {
-        /// The planning, as it ended.
-        state: Box<LoopState>,
-        /// The archived planning.
-        file: LoopFile,
-        /// The loop that `/ralph` starts next.
-        planned: Result<Box<LoopState>>,
-    },
-    /// The plan goes back to the planner.
-    Adjusted(Box<LoopState>),
-    /// The planning is over; the plan's file stays.
-    Discarded {
-        /// The planning, as it ended.
-        state: Box<LoopState>,
-        /// The archived planning.
-        file: LoopFile,
-    },
-    /// The decision is ignored, for this reason.
-    Refused(String),
+pub struct Decided {
+    /// One word for it.
+    pub word: &'static str,
+    /// What happened, in a sentence or two.
+    pub why: String,
+    /// The planning after it. It has an ending, unless the plan goes back to the planner.
+    pub state: LoopState,
+    /// Where its state is now.
+    pub file: LoopFile,
+    /// The loop that `/ralph` starts next, if the user agreed to the plan.
+    pub planned: Option<Box<LoopState>>,
 }
 
-impl Decided {
-    /// The archive of a planning run that is over.
-    pub fn file(&self) -> Option<&LoopFile> {
-        match self {
-            Decided::Approved { file, .. } | Decided::Discarded { file, .. } => Some(file),
-            Decided::Adjusted(_) | Decided::Refused(_) => None,
-        }
+/// Applies the user's decision to the plan as its file is now, or returns why it is ignored. `entry`
+/// says what happens to the session's entry if the decision ends the planning.
+///
+/// # Errors
+/// When the state cannot be written. No decision was recorded then.
+pub fn decide(
+    home: &Home,
+    file: &LoopFile,
+    said: DecisionRequest,
+    entry: ManifestFate,
+) -> Result<Result<Decided, String>> {
+    let now = clock::now();
+    if file.read()?.is_some_and(|loaded| plan_files::is_gone(&loaded.state)) {
+        let why = "the document of the planning was removed, which cancels it; `ralph cancel` ends it here too";
+        return Ok(Err(why.to_owned()));
     }
-
-    /// One word for the decision, and a sentence or two about its result.
-    pub fn describe(&self) -> (&'static str, String) {
-        match self {
-            Decided::Approved { state, planned, .. } => ("approved", approved(state, planned)),
-            Decided::Adjusted(state) => {
-                let plan = state.ralplan();
-                let words =
-                    plan.and_then(|plan| plan.decision.as_ref()).map(|one| one.text.as_str());
-                let words =
-                    words.filter(|words| !words.is_empty()).unwrap_or("no words were given");
-                ("adjust", format!("back to the planner: {words}"))
-            }
-            Decided::Discarded { state, .. } => {
-                let path = state.ralplan().map_or("", |plan| plan.plan_path.as_str());
-                ("discarded", format!("the user discarded the plan; `{path}` stays as it is."))
-            }
-            Decided::Refused(why) => ("refused", why.clone()),
+    let DecisionRequest { kind, text, by, via } = said;
+    let words = if text.is_empty() { "no words were given".to_owned() } else { text.clone() };
+    let changed = change(file, |state| {
+        if let Some(via) = via {
+            state.note_event(via);
         }
-    }
+        let decision = PlanDecision { kind, text, plan_hash: hash_now(state), by, at: now };
+        let Some(plan) = state.ralplan_mut() else { return Ok(()) };
+        if let PlanOutcome::Refused(why) = step(plan, &PlanEvent::Answered(decision)) {
+            return Err(why);
+        }
+        match plan.phase {
+            PlanPhase::Complete => {
+                state.end(EndingKind::Approved, "the user agreed to the plan", now);
+            }
+            PlanPhase::Cancelled => {
+                state.end(EndingKind::Discarded, "the user discarded the plan", now);
+            }
+            _ => mode::rules(&state.mode).resume(state, now),
+        }
+        Ok(())
+    })?;
+    let state = match changed {
+        None => return Ok(Err("the planning is over".to_owned())),
+        Some((Err(why), _)) => return Ok(Err(why)),
+        Some((Ok(()), state)) => state,
+    };
+    let Some(ending) = &state.ending else {
+        let (word, why) = ("adjust", format!("back to the planner: {words}"));
+        return Ok(Ok(Decided { word, why, state, file: file.clone(), planned: None }));
+    };
+    let is_approved = ending.kind == EndingKind::Approved;
+    // Archive the planning first: the loop stored last becomes the most recent of the project, and
+    // that must be the planned loop.
+    let file = lifecycle::put_away(home, file, &state, entry)?.file;
+    Ok(Ok(match is_approved {
+        true => {
+            let planned = plan_the_loop(home, &state);
+            let why = approved(&state, &planned);
+            Decided { word: "approved", why, state, file, planned: planned.ok() }
+        }
+        false => {
+            let path = state.ralplan().map_or("", |plan| plan.plan_path.as_str());
+            let why = format!("the user discarded the plan; `{path}` stays as it is.");
+            Decided { word: "discarded", why, state, file, planned: None }
+        }
+    }))
 }
 
 fn approved(state: &LoopState, planned: &Result<Box<LoopState>>) -> String {
@@ -102,71 +127,6 @@ fn approved(state: &LoopState, planned: &Result<Box<LoopState>>) -> String {
     format!("the user agreed to the plan `{path}` ({hash}). {next}")
 }
 
-/// Applies the user's decision to the plan as its file is now. `entry` says what happens to the
-/// session's entry if the decision ends the planning.
-///
-/// # Errors
-/// When the state cannot be written. No decision was recorded then.
-pub fn decide(
-    home: &Home,
-    file: &LoopFile,
-    said: DecisionRequest,
-    entry: ManifestFate,
-) -> Result<Decided> {
-    let now = clock::now();
-    let Some(loaded) = file.read()? else {
-        return Ok(Decided::Refused("the planning is gone".into()));
-    };
-    if plan_files::is_gone(&loaded.state) {
-        let why = "the document of the planning was removed, which cancels it; `ralph cancel` ends it here too";
-        return Ok(Decided::Refused(why.to_owned()));
-    }
-    let decision = PlanDecision {
-        kind: said.kind,
-        text: said.text,
-        plan_hash: hash_now(&loaded.state),
-        by: said.by,
-        at: now,
-    };
-    let changed = change(file, |state| {
-        if let Some(via) = said.via {
-            state.note_event(via);
-        }
-        let plan = state.ralplan_mut()?;
-        let outcome = step(plan, &PlanEvent::Answered(decision));
-        match (&outcome, &plan.phase) {
-            (PlanOutcome::Refused(_), _) => {}
-            (_, PlanPhase::Complete) => {
-                state.end(EndingKind::Approved, "the user agreed to the plan", now);
-            }
-            (_, PlanPhase::Cancelled) => {
-                state.end(EndingKind::Discarded, "the user discarded the plan", now);
-            }
-            _ => mode::rules(&state.mode).resume(state, now),
-        }
-        Some(outcome)
-    })?;
-    let Some(changed) = changed else {
-        return Ok(Decided::Refused("the planning is over".to_owned()));
-    };
-    let state = Box::new(changed.state);
-    Ok(match (changed.outcome, &state.ending) {
-        (Some(PlanOutcome::Refused(why)), _) => Decided::Refused(why),
-        (None, _) => Decided::Refused("the planning is over".to_owned()),
-        (_, None) => Decided::Adjusted(state),
-        (_, Some(ending)) => {
-            let is_approved = ending.kind == EndingKind::Approved;
-            // Archive the planning first: the loop stored last becomes the most recent of the
-            // project, and that must be the planned loop.
-            let file = lifecycle::put_away(home, file, &state, entry)?.file;
-            match is_approved {
-                true => Decided::Approved { planned: plan_the_loop(home, &state), state, file },
-                false => Decided::Discarded { state, file },
-            }
-        }
-    })
-}
-
 /// Makes the loop that `/ralph` starts, from the machine-readable part of the accepted plan.
 ///
 /// # Errors
@@ -176,12 +136,11 @@ pub(crate) fn plan_the_loop(home: &Home, planning: &LoopState) -> Result<Box<Loo
     let root = Path::new(&planning.project_root);
     let text = plan_files::plan_text(root, &about.plan_path)
         .with_context(|| format!("`{}` is not there", about.plan_path))?;
-    if ralplan::digest(text.as_bytes()) != about.plan_hash {
+    if sha256(&text) != about.plan_hash {
         bail!("`{}` was changed since; import it with `ralph task import`", about.plan_path);
     }
     let read = plan::parse(&text).map_err(|problems| {
-        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        anyhow::anyhow!(told.join("; "))
+        anyhow::anyhow!(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
     })?;
     let goal = format!(
         "{}\nThe plan that the user agreed to: `{}` ({}).",
@@ -203,73 +162,33 @@ mod tests {
     use ralph_core::state::{Criterion, RalplanState, Task};
 
     #[test]
-    fn a_decision_is_told_in_words_and_one_that_ends_the_planning_names_its_archive() {
-        let file = LoopFile::at("/archive/state.json");
-        let planning = |words: &str| {
-            let decision = Some(PlanDecision { text: words.to_owned(), ..PlanDecision::default() });
-            let plan = RalplanState {
-                plan_path: ".omc/plans/a.md".to_owned(),
-                plan_hash: "0123456789abcdef".to_owned(),
-                decision,
-                ..RalplanState::default()
-            };
-            Box::new(LoopState { mode: plan.into(), ..LoopState::default() })
+    fn an_approval_tells_of_the_loop_or_why_there_is_none() {
+        let plan = RalplanState {
+            plan_path: ".omc/plans/a.md".to_owned(),
+            plan_hash: "0123456789abcdef".to_owned(),
+            ..RalplanState::default()
         };
+        let planning = LoopState { mode: plan.into(), ..LoopState::default() };
         let planned = LoopState {
             loop_id: "L".to_owned(),
             acceptance_criteria: vec![Criterion::default()],
             task_graph: vec![Task::default(), Task::default()].into(),
             ..LoopState::default()
         };
-        let approved =
-            |planned| Decided::Approved { state: planning(""), file: file.clone(), planned };
-        let agreed = format!(
-            "the user agreed to the plan `.omc/plans/a.md` ({}). ",
-            short("0123456789abcdef")
-        );
         let lost = Err(anyhow::anyhow!("no text").context("could not read it"));
-        let discarded = Decided::Discarded { state: planning(""), file: file.clone() };
-        for (decided, word, words, is_over) in [
+        for (planned, expected) in [
             (
-                approved(Ok(Box::new(planned))),
-                "approved",
-                format!(
-                    "{agreed}It is planned as loop L (1 criterion, 2 tasks): the person types \
-                     /ralph to carry it out."
-                ),
-                true,
+                Ok(Box::new(planned)),
+                "It is planned as loop L (1 criterion, 2 tasks): the person types /ralph to carry it out.",
             ),
             (
-                approved(lost),
-                "approved",
-                format!(
-                    "{agreed}It could not be planned as a loop (could not read it: no text): run \
-                     `ralph task import .omc/plans/a.md` in a terminal, then type /ralph."
-                ),
-                true,
+                lost,
+                "It could not be planned as a loop (could not read it: no text): run `ralph task import \
+                 .omc/plans/a.md` in a terminal, then type /ralph.",
             ),
-            (
-                Decided::Adjusted(planning("")),
-                "adjust",
-                "back to the planner: no words were given".to_owned(),
-                false,
-            ),
-            (
-                Decided::Adjusted(planning("smaller")),
-                "adjust",
-                "back to the planner: smaller".to_owned(),
-                false,
-            ),
-            (
-                discarded,
-                "discarded",
-                "the user discarded the plan; `.omc/plans/a.md` stays as it is.".to_owned(),
-                true,
-            ),
-            (Decided::Refused("it is over".to_owned()), "refused", "it is over".to_owned(), false),
         ] {
-            assert_eq!(decided.describe(), (word, words));
-            assert_eq!(decided.file(), is_over.then_some(&file));
+            let agreed = "the user agreed to the plan `.omc/plans/a.md` (0123456789ab). ";
+            assert_eq!(approved(&planning, &planned), format!("{agreed}{expected}"));
         }
     }
 }

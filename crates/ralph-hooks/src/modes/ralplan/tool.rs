@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use ralph_core::guard::{Caller, LoopActivity, PlanGate, Situation};
 use ralph_core::modes::ralplan::{self, Role, question};
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{LoopState, PlanPhase, RalplanState};
+use ralph_core::state::{LoopState, PlanPhase};
 use ralph_io::{store::loop_file::LoopFile, store::plan_files};
 use serde_json::Value;
 use std::path::Path;
@@ -94,13 +94,19 @@ fn denial(
     let obstacle = wall::runs_lines(&call.input.tool_name)
         .then(|| wall::raise(call, file).err().map(|error| format!("{error:#}")))
         .flatten();
+    let not_its_question = (call.input.tool_name == "AskUserQuestion")
+        .then(|| {
+            let event: Value = serde_json::from_slice(&call.raw).unwrap_or_default();
+            question::is_ours(plan, &event["tool_input"]).err()
+        })
+        .flatten();
     let gate = PlanGate {
         awaiting_person: plan.phase == PlanPhase::AwaitingUserApproval,
         planner_writes: plan.phase == PlanPhase::PlannerPlanning,
         project_root: root.to_string_lossy().into_owned(),
         plan_path: plan.plan_path.clone(),
         plan_hash: plan.plan_hash.clone(),
-        not_its_question: not_its_question(call, plan),
+        not_its_question,
         no_wall: obstacle,
     };
     let who = Who::from_call(call);
@@ -108,17 +114,6 @@ fn denial(
     let agent = who.kind.as_deref().map_or(Caller::Main, Caller::Subagent);
     let situation = guarded.situation(activity, agent);
     Ok(guarded.denial(&Situation { ralplan: Some(&gate), ..situation }))
-}
-
-/// Why this question is not the gate's own; `None` if it is, or if the call is no question.
-fn not_its_question(call: &HookCall, plan: &RalplanState) -> Option<String> {
-    if call.input.tool_name != "AskUserQuestion" {
-        return None;
-    }
-    let Ok(event) = serde_json::from_slice::<Value>(&call.raw) else {
-        return Some("it cannot be read".to_owned());
-    };
-    question::is_ours(plan, &event["tool_input"]).err()
 }
 
 /// Calls an agent of the planning: each in its turn, and the critic on the frozen text.
@@ -132,34 +127,23 @@ fn called(call: &HookCall, bound: &Bound, role: Role) -> Result<Reply> {
     let changed = change(&bound.file, |state| {
         state.note_event(call.via);
         let hash_now = hash_now(state);
-        let plan = state.ralplan_mut()?;
-        Some(ralplan::may_call(plan, role, prompt, &hash_now))
+        Some(ralplan::may_call(state.ralplan_mut()?, role, prompt, &hash_now))
     })?;
-    let Some((Some(called), changed)) = changed.map(|mut one| (one.outcome.take(), one)) else {
-        return Ok(Reply::silent());
+    let Some((Some(may), state)) = changed else { return Ok(Reply::silent()) };
+    let agent = role.agent();
+    let (decision, why, reply) = match may {
+        Ok(()) => {
+            let why = format!("the next agent of this planning is `{agent}`");
+            ("called", agent.to_owned(), Reply::allow(&why))
+        }
+        Err(why) => {
+            let reply = Reply::deny(&format!("{why}\n{}", ralplan::next_step_text(&state)));
+            ("denied", why, reply)
+        }
     };
-    let (decision, why) = match &called {
-        Ok(()) => ("called", said_or(&changed.lines, role.agent())),
-        Err(why) => ("denied", why.clone()),
-    };
-    active_loop::note(
-        &bound.file,
-        call,
-        &changed.state.position(),
-        decision,
-        &why,
-        active_loop::tool(call),
-    );
-    let reply = match called {
-        Ok(()) => Reply::allow(&format!("the next agent of this planning is `{}`", role.agent())),
-        Err(why) => Reply::deny(&format!("{why}\n{}", ralplan::next_step_text(&changed.state))),
-    };
-    tell_log(&bound.file, &changed.state, reply)
-}
-
-/// The log lines, or `other` if there are none.
-pub(super) fn said_or(lines: &[String], other: &str) -> String {
-    if lines.is_empty() { other.to_owned() } else { lines.join("; ") }
+    let about = active_loop::tool(call);
+    active_loop::note(&bound.file, call, &state.position(), decision, &why, about);
+    tell_log(&bound.file, &state, reply)
 }
 
 #[cfg(test)]

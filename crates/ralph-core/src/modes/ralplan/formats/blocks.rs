@@ -1,9 +1,11 @@
 //! Labelled blocks in a message: a head such as `CRITIC_FEEDBACK:`, and the text after each label.
 
+/// A head, and the labels below it.
+pub(super) type Form = (&'static str, &'static [&'static str]);
+
 #[derive(Debug, Clone)]
 pub(super) struct LabelledBlock {
-    head: &'static str,
-    labels: &'static [&'static str],
+    form: Form,
     /// Index of the label and its text, in the order of the message.
     values: Vec<(usize, String)>,
 }
@@ -30,17 +32,16 @@ impl LabelledBlock {
 
     /// The sentence that says that the text after this label is missing.
     pub(super) fn lacks(&self, label: usize) -> String {
-        format!("`{}:` is missing or empty in `{}:`.", self.labels[label], self.head)
+        let (head, labels) = self.form;
+        format!("`{}:` is missing or empty in `{head}:`.", labels[label])
     }
 }
 
 /// All blocks with this head, in the order of the message. A block ends where the next head of any
 /// kind begins and at the end of a fence. A paragraph that belongs to no label ends only the text
 /// of the label before it.
-pub(super) fn blocks(
-    message: &str,
-    (head, labels): (&'static str, &'static [&'static str]),
-) -> Vec<LabelledBlock> {
+pub(super) fn blocks(message: &str, form: Form) -> Vec<LabelledBlock> {
+    let (head, labels) = form;
     let mut found: Vec<LabelledBlock> = Vec::new();
     let (mut inside, mut open, mut blank) = (false, false, false);
     for line in message.lines() {
@@ -50,7 +51,7 @@ pub(super) fn blocks(
             .find_map(|(at, label)| starts_with_mark(line, label).map(|rest| (at, rest)));
         let is_item = starts_an_item(line) || line.starts_with([' ', '\t']);
         if starts_with_mark(line, head).is_some() {
-            found.push(LabelledBlock { head, labels, values: Vec::new() });
+            found.push(LabelledBlock { form, values: Vec::new() });
             (inside, open) = (true, false);
         } else if HEADS.iter().any(|other| starts_with_mark(line, other).is_some())
             || (line.trim_start().starts_with("```") && open)

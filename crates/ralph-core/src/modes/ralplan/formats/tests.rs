@@ -52,11 +52,9 @@ fn the_last_plan_ready_names_the_plan() {
 
 #[test]
 fn questions_are_read_in_the_forms_that_models_write() {
-    let expected = Question {
-        topic: "Security".into(),
-        context: "login".into(),
-        files: words(&["src/a.rs", "src/b.rs"]),
-        question: "Who holds the key?".into(),
+    let expected = Exchange {
+        short: "Security: Who holds the key?".into(),
+        whole: "Security: Who holds the key? (context: login; files to examine: `src/a.rs`, `src/b.rs`)".into(),
     };
     let marked = "### ARCHITECT_QUESTION\n**Topic:** Security\n* **Context**: login\n- Files to examine:\n  - src/a.rs\n  - `src/b.rs` (new)\n\n\
                   - specific question: Who holds\n  the key?\n\nThat is all.";
@@ -86,7 +84,7 @@ fn what_a_question_or_an_answer_lacks_is_named() {
     );
     lacks(answers("All is well."), &["`ARCHITECT_ANSWER:` with"]);
     lacks(answers(&ANSWER_TEXT.replace("src/a.rs:3", "")), &["`References:`"]);
-    assert_eq!(answers(ANSWER_TEXT).unwrap()[0].references, "src/a.rs:3");
+    assert!(answers(ANSWER_TEXT).unwrap()[0].whole.ends_with("references: src/a.rs:3)"));
 }
 
 #[track_caller]

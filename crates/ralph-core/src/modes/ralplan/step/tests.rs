@@ -15,11 +15,7 @@ const ANSWERS: &str = "ARCHITECT_ANSWER:\n- Topic: Security\n- Analysis: a\n- Re
 /// A planning whose gap finder has already reported.
 pub(crate) fn planning() -> RalplanState {
     let mut plan = begin("log in", Timestamp::UNIX_EPOCH);
-    check(
-        &mut plan,
-        PlanEvent::GapFinderReported { message: "none" },
-        "noted | planner_planning 0/5",
-    );
+    check(&mut plan, report(Role::GapFinder, "g", "none"), "taken | planner_planning 0/5");
     plan
 }
 
@@ -28,12 +24,21 @@ fn seen(hash: &str) -> Option<PlanSeen> {
     Some(PlanSeen { path, hash: hash.to_owned(), ..PlanSeen::default() })
 }
 
-fn ready(agent: &'static str, hash: &str) -> PlanEvent<'static> {
-    PlanEvent::PlannerReported { agent, message: READY, plan: seen(hash) }
+fn report<'a>(role: Role, agent: &'a str, message: &'a str) -> PlanEvent<'a> {
+    PlanEvent::Reported { role, agent, message, file: None }
 }
 
-pub(crate) fn verdict<'a>(agent: &'a str, message: &'a str, hash_now: &'a str) -> PlanEvent<'a> {
-    PlanEvent::CriticReported { agent, message, hash_now }
+fn with_file<'a>(agent: &'a str, file: Option<PlanSeen>) -> PlanEvent<'a> {
+    PlanEvent::Reported { role: Role::Planner, agent, message: READY, file }
+}
+
+fn ready(agent: &'static str, hash: &str) -> PlanEvent<'static> {
+    with_file(agent, seen(hash))
+}
+
+pub(crate) fn verdict<'a>(agent: &'a str, message: &'a str, hash_now: &str) -> PlanEvent<'a> {
+    let file = seen(hash_now).filter(|_| !hash_now.is_empty());
+    PlanEvent::Reported { role: Role::Critic, agent, message, file }
 }
 
 pub(crate) fn decided(kind: DecisionKind, text: &str, hash: &str) -> PlanEvent<'static> {
@@ -48,10 +53,7 @@ pub(crate) fn decided(kind: DecisionKind, text: &str, hash: &str) -> PlanEvent<'
 
 fn in_words(plan: &RalplanState, outcome: &PlanOutcome) -> String {
     let words = match outcome {
-        PlanOutcome::Moved(phases) => {
-            phases.iter().map(PlanPhase::to_string).collect::<Vec<_>>().join(" → ")
-        }
-        PlanOutcome::Noted => "noted".to_owned(),
+        PlanOutcome::Taken(_) => "taken".to_owned(),
         PlanOutcome::SentBack(wrong) => format!("sent back: {}", wrong.join(" ")),
         PlanOutcome::Dropped(wrong) => format!("dropped: {}", wrong.join(" ")),
         PlanOutcome::Refused(why) => format!("refused: {why}"),
@@ -74,14 +76,14 @@ pub(crate) fn check(plan: &mut RalplanState, event: PlanEvent<'_>, expected: &st
 /// A planning whose plan is with a critic.
 pub(crate) fn in_review(hash: &str) -> RalplanState {
     let mut plan = planning();
-    check(&mut plan, ready("p1", hash), "critic_review | critic_review 0/5");
-    check(&mut plan, PlanEvent::CriticCalled { hash }, "noted | critic_review 0/5");
+    check(&mut plan, ready("p1", hash), "taken | critic_review 0/5");
+    check(&mut plan, PlanEvent::CriticCalled { hash }, "taken | critic_review 0/5");
     plan
 }
 
 pub(crate) fn awaiting() -> RalplanState {
     let mut plan = in_review(H1);
-    let expected = "handling_verdict → awaiting_user_approval | awaiting_user_approval 0/5";
+    let expected = "taken | awaiting_user_approval 0/5";
     check(&mut plan, verdict("c1", OKAY, H1), expected);
     plan
 }
@@ -97,7 +99,7 @@ pub(crate) fn reject_once(plan: &mut RalplanState, agent: &str) {
 fn a_plan_goes_from_planner_to_critic_to_person() {
     let mut plan = awaiting();
     assert_eq!(plan.plan_hash, H1);
-    check(&mut plan, decided(DecisionKind::Proceed, "", H1), "complete | complete 0/5");
+    check(&mut plan, decided(DecisionKind::Proceed, "", H1), "taken | complete 0/5");
     assert_eq!(
         plan.log,
         [
@@ -118,25 +120,25 @@ fn a_plan_goes_from_planner_to_critic_to_person() {
 #[test]
 fn failed_gates_go_back_to_the_planner_and_are_no_iteration() {
     let mut plan = planning();
-    let failing = |agent| PlanEvent::PlannerReported {
-        agent,
-        message: READY,
-        plan: Some(PlanSeen { gates: vec!["line 3: vague".into()], ..seen(H1).unwrap() }),
+    let failing = |agent| {
+        let gates = vec!["line 3: vague".into()];
+        with_file(agent, Some(PlanSeen { gates, ..seen(H1).unwrap() }))
     };
     check(&mut plan, failing("p1"), "sent back: line 3: vague | planner_planning 0/5");
     assert_eq!(plan.plan_path, ".omc/plans/a.md", "the next planner goes on from this file");
     check(&mut plan, failing("p1"), "dropped: line 3: vague | planner_planning 0/5");
     assert_eq!((plan.failed_gates.len(), plan.ready_hash.as_str()), (1, ""));
-    let gone = PlanEvent::PlannerReported { agent: "p2", message: READY, plan: None };
+    let gone = report(Role::Planner, "p2", READY);
     check(&mut plan, gone, "sent back: …does not exist…planner_planning 0/5");
-    let elsewhere = PlanEvent::PlannerReported {
+    let elsewhere = PlanEvent::Reported {
+        role: Role::Planner,
         agent: "p3",
-        message: READY,
-        plan: Some(PlanSeen { path: "src/a.md".into(), ..seen(H1).unwrap() }),
+        message: "PLAN_READY: src/a.md",
+        file: Some(PlanSeen { path: "src/a.md".into(), ..seen(H1).unwrap() }),
     };
     check(&mut plan, elsewhere, "sent back: `src/a.md` is not a plan's path…planner_planning 0/5");
     assert_eq!(plan.plan_path, ".omc/plans/a.md", "neither a missing nor a misplaced file is one");
-    check(&mut plan, ready("p2", H1), "critic_review | critic_review 0/5");
+    check(&mut plan, ready("p2", H1), "taken | critic_review 0/5");
     assert!(plan.failed_gates.is_empty());
 }
 
@@ -146,17 +148,30 @@ fn a_plan_that_no_gap_finder_has_looked_at_is_not_ready() {
     check(&mut plan, ready("p1", H1), "sent back: The gap finder has not…planner_planning 0/5");
     check(
         &mut plan,
-        PlanEvent::GapFinderReported { message: " " },
-        "dropped: …planner_planning 0/5",
+        report(Role::GapFinder, "g", " "),
+        "sent back: Name the gaps…planner_planning 0/5",
     );
-    check(&mut plan, PlanEvent::GapFinderReported { message: "x" }, "noted | planner_planning 0/5");
-    check(&mut plan, ready("p1", H1), "critic_review | critic_review 0/5");
+    check(&mut plan, report(Role::GapFinder, "g", "x"), "taken | planner_planning 0/5");
+    check(&mut plan, ready("p1", H1), "taken | critic_review 0/5");
+}
+
+#[test]
+fn the_file_of_a_report_is_the_one_that_is_called_ready_or_the_plan() {
+    let plan = awaiting();
+    let path = |role, message: &str| reported_path(&plan, role, message, "/p");
+    for ready in [".omc/plans/b.md", "./.omc/plans/b.md", "/p/.omc/plans/b.md"] {
+        let message = format!("PLAN_READY: {ready}");
+        assert_eq!(path(Role::Planner, &message), ".omc/plans/b.md");
+        assert_eq!(path(Role::Critic, &message), ".omc/plans/a.md");
+    }
+    assert_eq!(path(Role::Planner, "PLAN_READY: /q/.omc/plans/b.md"), "/q/.omc/plans/b.md");
+    assert_eq!(path(Role::Planner, "Done."), "");
 }
 
 #[test]
 fn a_planner_that_says_neither_is_asked_once() {
     let mut plan = planning();
-    let report = |message| PlanEvent::PlannerReported { agent: "p1", message, plan: None };
+    let report = |message| report(Role::Planner, "p1", message);
     check(&mut plan, report("Done!"), "sent back: A planner ends with…planner_planning 0/5");
     check(&mut plan, report("Done!"), "dropped: …planner_planning 0/5");
     let mut plan = planning();
@@ -174,20 +189,21 @@ fn a_planner_that_says_neither_is_asked_once() {
 fn questions_go_to_the_architect_and_the_answers_back() {
     let mut plan = planning();
     let both = format!("{ASKS}\n\n{READY}");
-    let asks = PlanEvent::PlannerReported { agent: "p1", message: &both, plan: seen(H1) };
-    check(&mut plan, asks, "architect_consultation | architect_consultation 0/5");
+    let (role, agent, file) = (Role::Planner, "p1", seen(H1));
+    let asks = PlanEvent::Reported { role, agent, message: &both, file };
+    check(&mut plan, asks, "taken | architect_consultation 0/5");
     assert_eq!((plan.ready_hash.as_str(), plan.plan_path.as_str()), ("", ".omc/plans/a.md"));
     check(
         &mut plan,
         ready("p1", H1),
         "refused: …architect_consultation`…architect_consultation 0/5",
     );
-    let answer = |message| PlanEvent::ArchitectReported { agent: "a1", message };
+    let answer = |message| report(Role::Architect, "a1", message);
     check(&mut plan, answer("Use a vault."), "sent back: …architect_consultation 0/5");
-    check(&mut plan, answer(ANSWERS), "planner_planning | planner_planning 0/5");
+    check(&mut plan, answer(ANSWERS), "taken | planner_planning 0/5");
     assert_eq!(plan.answers.len(), 1);
     assert!(plan.answers[0].contains("references: src/a.rs:1"), "{}", plan.answers[0]);
-    check(&mut plan, ready("p1", H1), "critic_review | critic_review 0/5");
+    check(&mut plan, ready("p1", H1), "taken | critic_review 0/5");
     assert!(plan.answers.is_empty() && plan.questions.is_empty());
 }
 
@@ -195,13 +211,13 @@ fn questions_go_to_the_architect_and_the_answers_back() {
 fn a_critics_questions_go_to_the_architect_before_the_planner() {
     let mut plan = in_review(H1);
     let asks = format!("{REJECT}\n- Questions for Architect:\n  1. A lock?\n  2. A queue?");
-    let expected = "handling_verdict → architect_consultation | architect_consultation 1/5";
+    let expected = "taken | architect_consultation 1/5";
     check(&mut plan, verdict("c1", &asks, H1), expected);
-    let one = PlanEvent::ArchitectReported { agent: "a", message: ANSWERS };
+    let one = report(Role::Architect, "a", ANSWERS);
     check(&mut plan, one, "sent back: 1 of 2 questions…architect_consultation 1/5");
     let two = format!("{ANSWERS}\n{ANSWERS}");
-    let two = PlanEvent::ArchitectReported { agent: "a", message: &two };
-    check(&mut plan, two, "planner_planning | planner_planning 1/5");
+    let two = report(Role::Architect, "a", &two);
+    check(&mut plan, two, "taken | planner_planning 1/5");
     assert!(plan.feedback.contains("1. T-2 has no test"), "{}", plan.feedback);
 }
 
@@ -213,16 +229,16 @@ fn a_verdict_counts_only_from_a_critic_and_on_the_frozen_text() {
     check(
         &mut plan,
         verdict("c1", OKAY, H2),
-        "refused: the plan was `111111111111`…is `222222222222` now…critic_review 0/5",
+        "refused: a critic was called on `111111111111`…is `222222222222` now…critic_review 0/5",
     );
-    check(&mut plan, verdict("c1", OKAY, ""), "refused: …is not there now…critic_review 0/5");
+    check(&mut plan, verdict("c1", OKAY, ""), "refused: …is no text now…critic_review 0/5");
     let other = verdict("c1", OKAY_OF_H2, H1);
     check(&mut plan, other, "refused: the critic judged…critic_review 0/5");
     let longer = format!("{OKAY}2");
     check(&mut plan, verdict("c1", &longer, H1), "refused: the critic judged…critic_review 0/5");
     assert_eq!((&plan.verdict, plan.iteration), (&None, 0));
     let whole = format!("CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Plan hash: `{H1}`");
-    check(&mut plan, verdict("c1", &whole, H1), "handling_verdict → …awaiting_user_approval 0/5");
+    check(&mut plan, verdict("c1", &whole, H1), "taken…awaiting_user_approval 0/5");
 }
 
 #[test]
@@ -251,20 +267,28 @@ fn a_critic_of_an_older_text_never_judges_a_newer_one() {
     check(&mut plan, verdict("c1", OKAY, H2), "refused: the critic judged…critic_review 0/5");
     check(&mut plan, verdict("c1", REJECT, H2), "refused: the critic judged…critic_review 0/5");
     let newer = verdict("c2", OKAY_OF_H2, H2);
-    check(&mut plan, newer, "handling_verdict → …awaiting_user_approval 0/5");
+    check(&mut plan, newer, "taken…awaiting_user_approval 0/5");
 }
 
 #[test]
 fn a_verdict_without_a_call_counts_for_nothing() {
     let mut plan = planning();
-    check(&mut plan, verdict("c1", OKAY, H1), "refused: a critic's verdict…planner_planning 0/5");
+    check(
+        &mut plan,
+        verdict("c1", OKAY, H1),
+        "refused: a report of `ralplan-critic` is valid only in…planner_planning 0/5",
+    );
     check(
         &mut plan,
         PlanEvent::CriticCalled { hash: H1 },
         "refused: a call of…planner_planning 0/5",
     );
-    check(&mut plan, ready("p1", H1), "critic_review | critic_review 0/5");
-    check(&mut plan, verdict("c1", OKAY, H1), "refused: this critic got no plan…critic_review 0/5");
+    check(&mut plan, ready("p1", H1), "taken | critic_review 0/5");
+    check(
+        &mut plan,
+        verdict("c1", OKAY, H1),
+        "refused: a critic was called on no text…critic_review 0/5",
+    );
 }
 
 #[test]
@@ -276,20 +300,20 @@ fn a_plan_that_changes_after_it_was_called_ready_goes_back() {
             step(&mut plan, &PlanEvent::CriticCalled { hash: H1 });
         }
         let called = PlanEvent::CriticCalled { hash: H2 };
-        check(&mut plan, called, "planner_planning | planner_planning 0/5");
+        check(&mut plan, called, "taken | planner_planning 0/5");
         assert!(plan.failed_gates[0].contains("changed after `PLAN_READY:`"));
         assert_eq!((plan.ready_hash.as_str(), plan.plan_hash.as_str()), ("", ""));
         check(&mut plan, verdict("c1", OKAY, H2), "refused: …planner_planning 0/5");
-        check(&mut plan, ready("p1", H2), "critic_review | critic_review 0/5");
+        check(&mut plan, ready("p1", H2), "taken | critic_review 0/5");
     }
     let mut plan = in_review(H1);
-    check(&mut plan, PlanEvent::CriticCalled { hash: H1 }, "noted | critic_review 0/5");
+    check(&mut plan, PlanEvent::CriticCalled { hash: H1 }, "taken | critic_review 0/5");
 }
 
 #[test]
 fn who_planned_out_of_turn_is_a_planner_all_the_same() {
     let mut plan = in_review(H1);
-    check(&mut plan, ready("x", H1), "refused: a planner's report…critic_review 0/5");
+    check(&mut plan, ready("x", H1), "refused: a report of `ralplan-planner`…critic_review 0/5");
     check(&mut plan, verdict("x", OKAY, H1), "refused: agent `x` wrote…critic_review 0/5");
     step(&mut plan, &verdict("c1", REJECT, H1));
     check(&mut plan, ready("c1", H1), "refused: agent `c1` judged…planner_planning 1/5");
@@ -304,7 +328,7 @@ fn a_verdict_that_cannot_be_read_is_asked_for_once() {
         verdict("c1", "OKAY-ish", H1),
         "dropped: The verdict is missing…critic_review 0/5",
     );
-    check(&mut plan, verdict("c2", OKAY, H1), "handling_verdict → …awaiting_user_approval 0/5");
+    check(&mut plan, verdict("c2", OKAY, H1), "taken…awaiting_user_approval 0/5");
 }
 
 #[test]
@@ -319,7 +343,7 @@ fn the_fifth_rejection_goes_to_the_person_with_its_concerns() {
     assert_eq!((plan.iteration, &plan.phase), (5, &PlanPhase::AwaitingUserApproval));
     assert_eq!((plan.forced, &plan.concerns[..]), (true, &["T-2 has no test".to_owned()][..]));
     assert!(plan.log.last().unwrap().contains("WARNING: 5/5"), "{:?}", plan.log);
-    check(&mut plan, decided(DecisionKind::Proceed, "", H1), "complete | complete 5/5");
+    check(&mut plan, decided(DecisionKind::Proceed, "", H1), "taken | complete 5/5");
 }
 
 #[test]
@@ -343,7 +367,7 @@ fn adjust_begins_to_count_anew_and_carries_what_was_said() {
     let mut plan = planning();
     (0..5).for_each(|_| reject_once(&mut plan, "c1"));
     let adjust = decided(DecisionKind::Adjust, "use less", H2);
-    check(&mut plan, adjust, "planner_planning | planner_planning 0/5");
+    check(&mut plan, adjust, "taken | planner_planning 0/5");
     assert_eq!(
         plan.feedback,
         "The user wants the plan adjusted: use less\nLeft open by the critic: T-2 has no test"
@@ -353,18 +377,12 @@ fn adjust_begins_to_count_anew_and_carries_what_was_said() {
 }
 
 #[test]
-fn a_person_ends_it_at_any_time_and_nothing_follows() {
-    for end in [PlanEvent::Cancelled, PlanEvent::MirrorGone, decided(DecisionKind::Discard, "", H2)]
-    {
-        let mut plan = awaiting();
-        check(&mut plan, end.clone(), "cancelled | cancelled 0/5");
-        for after in [ready("p1", H1), decided(DecisionKind::Proceed, "", H1), end] {
-            check(&mut plan, after, "refused: this planning is over…cancelled 0/5");
-        }
-    }
-    for end in [PlanEvent::Cancelled, PlanEvent::MirrorGone] {
-        check(&mut planning(), end.clone(), "cancelled | cancelled 0/5");
-        check(&mut in_review(H1), end, "cancelled | cancelled 0/5");
+fn what_a_person_discards_is_over_and_nothing_follows() {
+    let mut plan = awaiting();
+    let end = decided(DecisionKind::Discard, "", H2);
+    check(&mut plan, end.clone(), "taken | cancelled 0/5");
+    for after in [ready("p1", H1), decided(DecisionKind::Proceed, "", H1), end] {
+        check(&mut plan, after, "refused: this planning is over…cancelled 0/5");
     }
 }
 
@@ -377,12 +395,14 @@ fn a_decision_counts_only_when_it_was_asked_for() {
 }
 
 #[test]
-fn the_log_keeps_its_last_lines() {
+fn the_log_and_the_lines_for_the_user_keep_the_last() {
     let mut plan = planning();
     for n in 0..300 {
         log(&mut plan, format!("{n}"));
+        tell(&mut plan, &format!("{n}"), &[]);
     }
     assert_eq!((plan.log.len(), plan.log[99].as_str()), (100, "299"));
+    assert_eq!((plan.untold.len(), plan.untold[11].as_str()), (12, "Plan 1/5: 299"));
 }
 
 /// The planning without the record of roles.
@@ -406,14 +426,12 @@ fn holds(
         assert!(!after.plan_hash.is_empty(), "{event:?}");
         assert!(verdict.okay || (after.forced && after.iteration >= after.max_iterations));
         if before.phase != after.phase {
-            let PlanEvent::CriticReported { agent, message, hash_now } = event else {
+            let PlanEvent::Reported { role: Role::Critic, agent, message, file } = event else {
                 panic!("{event:?} brought it to the person");
             };
+            let hash_now = &file.as_ref().expect("a plan").hash;
             assert_eq!(before.phase, PlanPhase::CriticReview, "{event:?}");
-            assert_eq!(
-                (*hash_now, &before.plan_hash),
-                (after.plan_hash.as_str(), &after.plan_hash)
-            );
+            assert_eq!((hash_now, &before.plan_hash), (&after.plan_hash, &after.plan_hash));
             assert!(!after.planners.iter().any(|planner| planner == agent), "{event:?}");
             assert_eq!(*message != REJECT, !after.forced, "{event:?}");
         }
@@ -439,11 +457,11 @@ fn holds(
 
 fn events() -> Vec<PlanEvent<'static>> {
     vec![
-        PlanEvent::GapFinderReported { message: "gaps" },
+        report(Role::GapFinder, "g", "gaps"),
         ready("p", H1),
         ready("p", H2),
-        PlanEvent::PlannerReported { agent: "p", message: ASKS, plan: None },
-        PlanEvent::ArchitectReported { agent: "a", message: ANSWERS },
+        report(Role::Planner, "p", ASKS),
+        report(Role::Architect, "a", ANSWERS),
         PlanEvent::CriticCalled { hash: H1 },
         PlanEvent::CriticCalled { hash: H2 },
         verdict("c", OKAY, H1),
@@ -452,7 +470,7 @@ fn events() -> Vec<PlanEvent<'static>> {
         verdict("c", REJECT, H1),
         decided(DecisionKind::Proceed, "", H1),
         decided(DecisionKind::Adjust, "less", H1),
-        PlanEvent::MirrorGone,
+        decided(DecisionKind::Discard, "", H1),
     ]
 }
 
@@ -505,24 +523,17 @@ fn each_event_leaves_one_line_for_the_user() {
     let mut plan = planning();
     let told = |plan: &mut RalplanState| std::mem::take(&mut plan.untold);
     assert_eq!(told(&mut plan), ["Plan 1/5: the gap finder has read the task"]);
-    let failing = PlanEvent::PlannerReported {
-        agent: "p0",
-        message: READY,
-        plan: Some(PlanSeen {
-            gates: vec!["line 3:\n vague\u{202e}".into(), "b".into(), "c".into()],
-            ..seen(H1).unwrap()
-        }),
-    };
-    step(&mut plan, &failing);
+    let gates = vec!["line 3:\n vague\u{202e}".into(), "b".into(), "c".into()];
+    step(&mut plan, &with_file("p0", Some(PlanSeen { gates, ..seen(H1).unwrap() })));
     let gates = "Plan 1/5: not ready for the critic: line 3: vague\\u{202e} (and 2 more)";
     assert_eq!(told(&mut plan), [gates]);
-    let asks = PlanEvent::PlannerReported { agent: "p1", message: ASKS, plan: None };
+    let asks = report(Role::Planner, "p1", ASKS);
     step(&mut plan, &asks);
     assert_eq!(
         told(&mut plan),
         ["Plan 1/5: the planner asks the architect: Security: Who holds the key?"]
     );
-    step(&mut plan, &PlanEvent::ArchitectReported { agent: "a1", message: ANSWERS });
+    step(&mut plan, &report(Role::Architect, "a1", ANSWERS));
     assert_eq!(told(&mut plan), ["Plan 1/5: the architect answers: Security: r"]);
     step(&mut plan, &ready("p1", H1));
     assert_eq!(told(&mut plan), ["Plan 1/5: `.omc/plans/a.md` goes to the critic"]);
