@@ -5,13 +5,14 @@
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 use ralph_core::modes::orchestration::agents::Mode;
-use ralph_core::modes::orchestration::change::{apply, writes};
+use ralph_core::modes::orchestration::change::writes;
 use ralph_core::modes::orchestration::feedback::FeedbackBatch;
 use ralph_core::modes::orchestration::files::is_task_id;
 use ralph_core::modes::orchestration::finding::Weight;
 use ralph_core::modes::orchestration::guardrails::Guardrails;
 use ralph_core::modes::orchestration::id::OrchestrationId;
-use ralph_core::modes::orchestration::machine::{Act, met, next};
+use ralph_core::modes::orchestration::invocation::Invocation;
+use ralph_core::modes::orchestration::machine::{met, next};
 use ralph_core::modes::orchestration::metadata::{
     Counts, IterationMetadata, OrchestrationMetadata,
 };
@@ -70,16 +71,14 @@ fn signals(text: &str) {
 fn routed(seen: &Snapshot) {
     let step = next(seen, NOW);
     assert!(!step.act.to_string().starts_with("could not leave"), "{}", step.act);
-    let Ok(after) = apply(seen, &step.changes, NOW.into()) else { return };
-    let again = next(&after, NOW);
-    let Ok(twice) = apply(&after, &again.changes, NOW.into()) else { return };
-    assert!(writes(&after, &twice).is_empty(), "{:?}", again.changes);
-    let picture = Picture::of(&after);
-    let progress = picture.progress.clone().unwrap_or_default();
-    let Act::Invoke(calls) = &step.act else { return };
-    for call in calls {
-        assert!(call.is_said_by(&call.prompt()));
-        let _ = met(&after, call);
+    let again = next(&step.after, NOW);
+    let written = writes(&step.after, &again.after);
+    assert!(written.is_empty(), "{written:?}");
+    let picture = Picture::from_snapshot(&step.after);
+    let progress = picture.progress;
+    for call in step.act.calls() {
+        assert!(Invocation::are_same(&call.prompt(), &call.prompt()));
+        let _ = met(&step.after, call);
         if call.mode == Mode::Execute {
             let entry = progress.task(&call.key.task).expect("it stands there");
             assert!(!entry.status.is_settled(), "{} is {}", entry.id, entry.status);
@@ -111,7 +110,7 @@ fn kept(seen: &Snapshot) {
     let record = repair(seen, NOW.into()).after.record;
     let mut other = seen.clone();
     other.read_status(Some(&record));
-    let Ok(mut after) = apply(&other, &[], NOW.into()) else { return };
+    let mut after = other.clone().rendered(&other, NOW.into());
     after.read_status(Some(&after.record.clone()));
     assert_eq!(after.damage, []);
 }

@@ -8,16 +8,17 @@ use super::{agent, check_contains, skill};
 use jiff::Timestamp;
 use ralph_core::modes::mode;
 use ralph_core::modes::orchestration::agents::{AgentRole, Mode};
-use ralph_core::modes::orchestration::change::{RouterWrite, apply};
 use ralph_core::modes::orchestration::files::OrchestrationFile;
 use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::in_session;
 use ralph_core::modes::orchestration::invocation::{CallKey, Invocation};
 use ralph_core::modes::orchestration::machine::{self, Act, met};
 use ralph_core::modes::orchestration::metadata::IterationMetadata;
-use ralph_core::modes::orchestration::progress::{Progress, ReadProgress, TaskMark};
+use ralph_core::modes::orchestration::progress::{
+    Progress, ProgressSection, ReadProgress, TaskMark,
+};
 use ralph_core::modes::orchestration::report::{ReviewVerdict, TaskReport, is_complete};
-use ralph_core::modes::orchestration::rules::{WriteTarget, Writer, may_mark, may_write};
+use ralph_core::modes::orchestration::rules::{may_change, may_mark};
 use ralph_core::modes::orchestration::snapshot::Snapshot;
 use ralph_core::modes::orchestration::task::TaskFile;
 use ralph_core::modes::orchestration::validate::validate;
@@ -138,6 +139,11 @@ fn each_agent_has_the_tools_that_it_needs_and_calls_nobody() {
     }
 }
 
+/// The call of a mode, about `task-1`.
+fn key(mode: Mode) -> CallKey {
+    CallKey { mode, task: "task-1".to_owned(), iteration: 1, cycle: 0 }
+}
+
 /// What each call marks in `progress.md`, as its agent is told.
 fn read(text: &str) -> Progress {
     ReadProgress::parse(text).progress
@@ -149,9 +155,9 @@ fn what_an_agent_is_told_to_mark_it_may_mark() {
     for id in ["task-1", "task-2"] {
         seen.files.insert(format!("tasks/{id}.md"), Some("x".to_owned()));
     }
-    let add =
-        RouterWrite::Add { iteration: 1, tasks: vec!["task-1".to_owned(), "task-2".to_owned()] };
-    let seen = apply(&seen, &[add], now().into()).unwrap();
+    let progress = seen.record.progress.as_mut().unwrap();
+    progress.add(ProgressSection::Implementation, 1, &["task-1", "task-2"]);
+    let seen = seen.rendered(&laid_out(), now().into());
     let before = seen.text(OrchestrationFile::Progress).unwrap().to_owned();
     let marked = |line: &str, mark: TaskMark| {
         assert!(before.contains(&format!("[ ] {line}")), "{before}");
@@ -170,14 +176,14 @@ fn what_an_agent_is_told_to_mark_it_may_mark() {
         (Mode::RebreakdownTask, "task-1", TaskMark::Cancelled),
         (Mode::Rebreakdown, "task-2", TaskMark::Cancelled),
     ] {
-        let result = may_mark(mode, "task-1", &read(&before), &read(&marked(line, mark)));
+        let result = may_mark(&key(mode), &read(&before), &read(&marked(line, mark)));
         assert_eq!(result, Ok(()), "{mode} {line} {mark:?}");
     }
     let more =
         "- [ ] plan-brainstorm (Cycle 2)\n- [ ] plan-research (Cycle 2)\n- [ ] plan-breakdown";
     let cycle = marked("plan-brainstorm", TaskMark::Done).replace("- [ ] plan-breakdown", more);
     assert_eq!(
-        may_mark(Mode::Brainstorm, "", &read(&before), &read(&cycle)),
+        may_mark(&key(Mode::Brainstorm), &read(&before), &read(&cycle)),
         Ok(()),
         "a further cycle"
     );
@@ -186,7 +192,6 @@ fn what_an_agent_is_told_to_mark_it_may_mark() {
 
 #[test]
 fn what_an_agent_is_told_to_write_it_may_write() {
-    let nothing = WriteTarget::default();
     for (mode, path) in [
         (Mode::Initialize, "plan.md"),
         (Mode::Initialize, "progress.md"),
@@ -204,12 +209,8 @@ fn what_an_agent_is_told_to_write_it_may_write() {
         (Mode::TaskReview, "reports/task-1-report.md"),
         (Mode::SessionReview, "iterations/1/review.md"),
     ] {
-        let writer = Writer::Agent { mode, task: "task-1" };
-        assert_eq!(
-            may_write(writer, OrchestrationFile::from_path(path), nothing),
-            Ok(()),
-            "{mode} {path}"
-        );
+        let result = may_change(&key(mode), &laid_out(), path);
+        assert_eq!(result.ok(), OrchestrationFile::from_path(path), "{mode} {path}");
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A planner, a questioner, executors and reviewers work in a folder of files. The router derives
 //! the next step from these files alone, so it depends on no conversation's memory and on no
-//! agent's word. `machine::next` returns the step, `change::apply` makes the changes that come
+//! agent's word. `machine::next` returns the step and the orchestration with the changes that come
 //! before it, and [`rules`] limit each agent to its own files. This module opens no file: it takes
 //! a `snapshot::Snapshot` and returns texts.
 //!
@@ -15,9 +15,9 @@
 //! | the artefacts, their paths and their owners | [`files`] |
 //! | `progress.md` alone holds statuses: marks, sections, table of iterations | [`progress`], `validate` |
 //! | `metadata.yaml`, `iterations/<N>/metadata.yaml`: members, timing | `metadata` |
-//! | both are changed together or not at all | `change::apply` |
+//! | both are changed together or not at all | `change` |
 //! | guardrails and their defaults | `guardrails` |
-//! | state and iteration from the metadata, else inferred | `machine` |
+//! | state and iteration from the metadata, else inferred | `snapshot` |
 //! | feedback for the next iteration begins it, in any state | `machine`, `feedback` |
 //! | malformed files lead to REPAIR_STATE, with their lines | `validate`, `machine` |
 //! | what is kept, read back and rendered | [`record`] |
@@ -25,11 +25,11 @@
 //! | INITIALIZING; PLANNING, cycles, `planning.max_cycles` | `machine/planning.rs` |
 //! | REPLANNING: analysis, research, update, rebreakdown; reopens `[F]` | `machine/planning.rs` |
 //! | BATCHING: waves from `depends_on`; cycles and missing files | `waves`, `machine/batches.rs` |
-//! | EXECUTING_BATCH: limits, stale `[/]`, dependencies, attempt numbers | `machine/batches.rs`, `report` |
+//! | EXECUTING_BATCH: limits, stale `[/]`, dependencies, attempt numbers | `machine/batches.rs`, `attempts` |
 //! | REVIEWING_BATCH: one task for each reviewer; rework in the next batch | `machine/batches.rs` |
 //! | a failed task is retried as often as the guardrails allow; then its dependents are skipped | `attempts`, `waves` |
 //! | SESSION_REVIEW: assessment to status; COMPLETE: success or feedback | `machine/planning.rs` |
-//! | every iteration's plan is kept and never changed again | `change::RouterWrite::KeepPlan`, [`rules`] |
+//! | every iteration's plan is kept and never changed again | `change`, [`rules`] |
 //! | executors run in parallel, reviewers run in parallel, all others run alone | `machine` |
 //! | timeouts: again, 30 s, 60 s, 60 s, then split or give up | [`recovery`], `machine` |
 //! | signals: four words, and which agents receive them | [`signal`] |
@@ -37,6 +37,7 @@
 //! | one mode or one task for each call; the prompt must be the given one | [`invocation`], [`rules`] |
 //! | what ends it; what the orchestrating session is told | [`in_session`] |
 //! | the orchestrator writes nothing; task files and kept plans do not change | [`rules`] |
+//! | what is reported: a mark, that calls were made, that a call ended | `change`, `machine/step.rs` |
 //! | input and output of the router | `snapshot`, `machine::Output` |
 
 pub mod agents;

@@ -14,7 +14,7 @@ pub mod page;
 mod words;
 
 pub use of_loop::{LoopSeen, of_loop};
-pub use of_orchestration::{OrchestrationReportInput, of_session};
+pub use of_orchestration::of_session;
 pub use of_refinement::{
     Activity, Amount, RefinementSeen, ReportRound, Rounds, of_refinement, standing,
 };

@@ -10,14 +10,12 @@ use crate::command::select_target::TargetArgs;
 use crate::runs::parallel;
 use anyhow::{Context, Result, bail};
 use ralph_core::modes::mode;
-use ralph_core::modes::orchestration::change::{RouterWrite, apply};
 use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::{in_session, signal};
 use ralph_core::state::{LoopState, PauseCause};
 use ralph_core::views::messages;
 use ralph_io::client;
 use ralph_io::git::shared::SharedPlace;
-use ralph_io::process::clock;
 use ralph_io::store::orchestration::OrchestrationStore;
 use std::path::Path;
 
@@ -130,9 +128,7 @@ fn lift_pause(here: &Here, state: &LoopState) -> Result<bool> {
     };
     let lifted = sessions.update(&id, |seen| {
         let pauses = signal::pauses(&seen.signals);
-        let was_held = !pauses.is_empty();
-        let after = apply(seen, &[RouterWrite::Heard(pauses)], clock::local(here.now));
-        Ok((after.map_err(anyhow::Error::msg)?, was_held))
+        Ok((seen.without_signals(&pauses), !pauses.is_empty()))
     });
     Ok(lifted.map_err(bad_state)?.is_some_and(|lifted| lifted.what))
 }

@@ -13,22 +13,18 @@ use crate::command::screen::{self, visible, visible_lines};
 use crate::orchestration::{NONE, OrchestrationContext, missing, named};
 use anyhow::Result;
 use clap_complete::engine::ArgValueCandidates;
-use ralph_core::modes::orchestration::change::{RouterWrite, apply};
 use ralph_core::modes::orchestration::files::folder;
 use ralph_core::modes::orchestration::finding::OrchestrationFinding;
 use ralph_core::modes::orchestration::id::{OrchestrationId, REFUSED};
-use ralph_core::modes::orchestration::invocation::CallKey;
-use ralph_core::modes::orchestration::metadata::Counts;
-use ralph_core::modes::orchestration::progress::TaskMark;
 use ralph_core::modes::orchestration::repair::repair as mended;
 use ralph_core::modes::orchestration::signal::SignalKeyword;
-use ralph_core::modes::orchestration::snapshot::{Picture, Snapshot};
+use ralph_core::modes::orchestration::snapshot::Picture;
+use ralph_core::modes::orchestration::task::TaskFile;
 use ralph_core::modes::orchestration::validate::{is_invalid, validate as findings};
-use ralph_core::modes::orchestration::waves::TaskFiles;
-use ralph_core::modes::orchestration::{attempts, machine, which};
+use ralph_core::modes::orchestration::which;
 use ralph_core::state::EndingKind;
 use ralph_core::text::plural::noun;
-use ralph_core::views::report::{self, OrchestrationReportInput, Report};
+use ralph_core::views::report::{self, Report};
 use ralph_hooks::modes::orchestration;
 use ralph_io::client::given;
 use ralph_io::process::clock;
@@ -92,12 +88,8 @@ pub(crate) struct OrchestrationArg {
 
 /// The report of one orchestration.
 pub(super) fn report(place: &OrchestrationContext, id: Option<&str>) -> Result<Report> {
-    let (files, step) = next::decided(place, &place.read(&place.find(id)?)?)?;
-    Ok(report::of_session(&OrchestrationReportInput {
-        files: &files,
-        step: &step,
-        now: place.here.now,
-    }))
+    let step = next::decided(&place.here, &place.read(&place.find(id)?)?);
+    Ok(report::of_session(&step, place.here.now))
 }
 
 // `ralph team new`: creates the folder of an orchestration, with the request.
@@ -168,9 +160,7 @@ pub(super) fn list(here: &Here) -> Result<Exit> {
         // An unreadable orchestration does not hide the others.
         lines.push(match place.read(&id) {
             Ok(seen) => {
-                let seen = orchestration::as_driven(&place.here.home, &place.here.root, &seen);
-                let step = machine::next(&seen, place.here.now);
-                let said = machine::output(&seen, &step);
+                let said = next::decided(here, &seen).output();
                 let tasks = said.tasks_summary;
                 format!(
                     "{id}  {}  iteration {}  {} of {} {} done  {}",
@@ -199,76 +189,29 @@ pub(super) fn mark(here: &Here, id: Option<&str>, args: &MarkArgs) -> Result<Exi
             "a task of an orchestration cannot be blocked or renewed",
         ));
     };
-    let marked = MarkedTask { task: args.task()?, status, note: args.note.clone() };
+    let task = args.task()?;
     if args.note.as_ref().is_some_and(|note| note.contains(['\n', '\r'])) {
         return Err(refused(Exit::Usage, "a note is one line; write more into the task's report"));
     }
-    let home = &place.here.home;
-    let is_driven = orchestration::driving(home, &place.here.root, &id).is_some();
+    let is_driven = orchestration::driving(&here.home, &here.root, &id).is_some();
     let changed = place.update(&id, |seen| {
-        let now = place.here.now;
         // If nobody drives the orchestration, nobody else writes the changes that
         // belong before the mark.
         let seen = match is_driven {
             true => seen.clone(),
-            false => next::decided(place, seen)?.0,
+            false => next::decided(here, seen).after,
         };
-        let (change, failed) = change(place, &seen, &marked);
-        let mut after =
-            apply(&seen, &[change], clock::local(now)).map_err(|why| refused(Exit::No, why))?;
-        if let Some(execution) = failed {
-            after.tries.marked_failed(&execution, now);
-        }
-        Ok((after, ()))
+        let after = seen.marked(task, status, args.note.as_deref(), clock::local(here.now));
+        Ok((after.map_err(|why| refused(Exit::No, why))?, ()))
     })?;
-    let counts =
-        changed.after.record.progress.as_ref().map(Counts::from_progress).unwrap_or_default();
+    let counts = changed.after.counts();
     screen::say(&format!(
-        "{} {}; {} of {} {} done",
-        visible(marked.task),
-        marked.status,
+        "{} {status}; {} of {} {} done",
+        visible(task),
         counts.completed,
         counts.total,
         noun(counts.total, "task", "tasks")
     ))
-}
-
-/// A task of an orchestration, and how it is marked.
-struct MarkedTask<'a> {
-    task: &'a str,
-    status: TaskMark,
-    note: Option<String>,
-}
-
-/// The change and, if it marks a task as failed, the execution that this ends. Of several planning
-/// entries with this id in this iteration, the first unsettled one is marked.
-fn change(
-    place: &OrchestrationContext,
-    seen: &Snapshot,
-    marked: &MarkedTask<'_>,
-) -> (RouterWrite, Option<CallKey>) {
-    let picture = Picture::from_snapshot(seen);
-    let (_, iteration) = machine::resolve(&picture);
-    let progress = picture.progress.clone().unwrap_or_default();
-    let planning = progress.planning(iteration).enumerate();
-    let planning = planning.filter(|(_, entry)| entry.id == marked.task);
-    if let Some((at, _)) = planning.min_by_key(|(_, entry)| entry.status.is_settled()) {
-        let (status, note) = (marked.status, marked.note.clone());
-        return (RouterWrite::MarkPlanning { iteration, at, status, note }, None);
-    }
-    let entry = progress.task(marked.task);
-    let started = || {
-        let attempt = attempts::next(&picture, entry, &seen.tries, marked.task, iteration);
-        let now = clock::local(place.here.now);
-        format!("Attempt {attempt}, Iteration {iteration}, started: {now}")
-    };
-    let note = marked.note.clone();
-    // The start time later shows that the task's executor is gone.
-    let note = note.or_else(|| (marked.status == TaskMark::InProgress).then(started));
-    let fails = marked.status == TaskMark::Failed
-        && entry.is_some_and(|entry| entry.status != TaskMark::Failed);
-    let failed = fails.then(|| attempts::execution(marked.task, iteration));
-    (RouterWrite::Mark { task: marked.task.to_owned(), status: marked.status, note }, failed)
 }
 
 // The tasks in the order in which they are carried out, listed or drawn.
@@ -276,31 +219,30 @@ fn change(
 const NO_TASKS: &str = "there are no tasks yet; the planner writes them";
 
 pub(super) fn waves(here: &Here, id: Option<&str>) -> Result<Exit> {
-    let wanted = task_files(&OrchestrationContext::gather(here)?, id)?;
-    let with_mark = |id: &&str| match wanted.status(id) {
-        Some(status) => format!("{status} {id}"),
-        None => (*id).to_owned(),
+    let place = OrchestrationContext::gather(here)?;
+    let seen = place.read(&place.find(id)?)?;
+    let picture = Picture::from_snapshot(&seen);
+    let with_mark = |task: &TaskFile| match picture.status(&task.id) {
+        Some(status) => format!("{status} {}", task.id),
+        None => task.id.clone(),
     };
-    let waves = wanted.waves();
-    let rows = waves.iter().enumerate().map(|(at, wave)| {
-        let tasks: Vec<String> = wave.iter().map(with_mark).collect();
-        format!("wave {}: {}", at + 1, tasks.join(", "))
-    });
-    let mut rows: Vec<String> = rows.collect();
-    rows.extend(wanted.flaws().into_iter().map(|(task, flaw)| format!("tasks/{task}.md: {flaw}")));
+    let waves = picture.waves().into_iter().zip(1..);
+    let mut rows: Vec<String> = waves
+        .map(|(wave, number)| {
+            let tasks: Vec<String> = wave.into_iter().map(with_mark).collect();
+            format!("wave {number}: {}", tasks.join(", "))
+        })
+        .collect();
+    let flaws = picture.dependency_flaws().into_iter();
+    rows.extend(flaws.map(|(task, flaw)| format!("tasks/{task}.md: {flaw}")));
     let text = if rows.is_empty() { NO_TASKS.to_owned() } else { rows.join("\n") };
     screen::print(&visible_lines(&text))
 }
 
 pub(super) fn drawing(here: &Here, id: Option<&str>, format: Format) -> Result<Exit> {
-    let tasks = task_files(&OrchestrationContext::gather(here)?, id)?.drawn();
-    in_format(format, &tasks, here.now, NO_TASKS)
-}
-
-fn task_files(place: &OrchestrationContext, id: Option<&str>) -> Result<TaskFiles> {
-    let picture = Picture::from_snapshot(&place.read(&place.find(id)?)?);
-    let progress = picture.progress.clone().unwrap_or_default();
-    Ok(TaskFiles::from_picture(&picture, &progress))
+    let place = OrchestrationContext::gather(here)?;
+    let seen = place.read(&place.find(id)?)?;
+    in_format(format, &Picture::from_snapshot(&seen).graph_tasks(), here.now, NO_TASKS)
 }
 
 // Messages from the user to an orchestration.
@@ -320,8 +262,7 @@ pub(super) fn send(here: &Here, id: Option<&str>, word: SignalKeyword, text: &st
 
 fn feedback(place: &OrchestrationContext, args: &OrchestrationArg) -> Result<Exit> {
     let id = place.find(args.id.as_deref())?;
-    let (_, iteration) = machine::resolve(&Picture::from_snapshot(&place.read(&id)?));
-    let next = iteration + 1;
+    let next = Picture::from_snapshot(&place.read(&id)?).iteration + 1;
     let path = place.sessions.feedback(&id, next, place.here.now).map_err(bad_state)?;
     let path = path.ok_or_else(|| missing(&id))?;
     screen::say(&format!(

@@ -6,7 +6,7 @@
 mod call;
 
 use crate::command::context_dir::note;
-use crate::command::exit::{Exit, bad_state, refused};
+use crate::command::exit::{Exit, bad_state};
 use crate::command::screen;
 use crate::orchestration::OrchestrationContext;
 use crate::runs::build;
@@ -18,13 +18,13 @@ use anyhow::Result;
 use call::AtWork;
 pub(crate) use call::{About, round, take_up};
 use jiff::{SignedDuration, Timestamp};
-use ralph_core::modes::orchestration::change::apply;
 use ralph_core::modes::orchestration::finding::Weight;
+use ralph_core::modes::orchestration::guardrails::Guardrails;
 use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::in_session::{self, RouterEnding};
 use ralph_core::modes::orchestration::invocation::Invocation;
 use ralph_core::modes::orchestration::machine::{self, Act, MachineStep};
-use ralph_core::modes::orchestration::snapshot::{Picture, Snapshot};
+use ralph_core::modes::orchestration::snapshot::Picture;
 use ralph_core::modes::orchestration::state::State;
 use ralph_core::state::{EndingKind, LoopState, PauseCause};
 use ralph_core::stop::{self, Routed};
@@ -97,13 +97,6 @@ struct DriveState<'a> {
     left: LeftForGit,
 }
 
-/// The router's answer, with a client name for each call to start.
-struct RouterStep {
-    step: MachineStep,
-    begun: Vec<(String, Invocation)>,
-    most: SignedDuration,
-}
-
 impl<'a> Owner<'a> for DriveState<'a> {
     type Verdict = Routed;
 
@@ -136,31 +129,51 @@ impl<'a> Owner<'a> for DriveState<'a> {
 }
 
 impl DriveState<'_> {
-    /// Asks the router and carries out its answer.
+    /// Asks the router and carries out its answer, with at most as many calls as the loop may make.
     fn ask(&mut self, state: &LoopState) -> Result<()> {
         let left = match stop::may_go_on(&mut state.clone(), clock::now()) {
             true => usize::try_from(state.max_iterations - state.iteration).unwrap_or(usize::MAX),
             false => 0,
         };
         let plan = self.plan;
-        let mut given_up: Vec<String> = Vec::new();
+        let sessions = &plan.place.sessions;
+        let mut begun: Vec<(String, Invocation)> = Vec::new();
         let asked = plan.place.update(&plan.id, |seen| {
             // An agent has written meanwhile, so the calls of the previous try are dropped and
             // decided anew.
-            given_up.drain(..).for_each(|name| plan.place.sessions.forget_call(&plan.id, &name));
-            let (after, asks) = decided(plan, seen, left)?;
-            given_up = asks.begun.iter().map(|(name, _)| name.clone()).collect();
-            Ok((after, asks))
+            begun.drain(..).for_each(|(name, _)| sessions.forget_call(&plan.id, &name));
+            let now = clock::now();
+            let mut seen = seen.clone();
+            seen.running.get_or_insert_default();
+            let mut step = machine::next(&seen, clock::local(now));
+            let calls = step.act.calls().iter().take(left).cloned().collect::<Vec<_>>();
+            for call in &calls {
+                let name = random::uuid();
+                // Write this before the messages count as delivered and the call as under way, so
+                // that a later run can find the call.
+                let told = call.input("SIGNAL").unwrap_or_default();
+                sessions.note_call(&plan.id, &name, told)?;
+                begun.push((name, call.clone()));
+            }
+            step.after = match (step.act.calls().is_empty(), calls.is_empty()) {
+                (true, _) => step.after,
+                // The bound permits no call, so nothing is written.
+                (false, true) => seen,
+                (false, false) => step.made(&calls, now),
+            };
+            Ok((step.after.clone(), step))
         })?;
-        let RouterStep { step, begun, most } = asked.what;
-        (self.most, self.until) = (most, None);
-        for noted in asked.after.running.iter().flatten() {
+        let step = asked.what;
+        let rails = Picture::from_snapshot(&step.after).rails;
+        self.most = SignedDuration::from_mins(i64::from(rails.task_wip_minutes));
+        self.until = None;
+        for noted in step.after.running.iter().flatten() {
             let of_it = |one: &&mut AtWork| one.call.key == noted.key;
             if let Some(one) = self.at_work.values_mut().find(of_it) {
                 one.since = noted.since;
             }
         }
-        self.show(&asked.after, &step, state);
+        self.show(&step, &rails, state);
         match &step.act {
             Act::Invoke(_) if begun.is_empty() => self.runner.stop(OrchestrationEnd::Bound),
             Act::Invoke(_) => {
@@ -178,7 +191,7 @@ impl DriveState<'_> {
             Act::Wait { until, .. } => self.until = *until,
             Act::Paused(_) => {}
             Act::Stopped(_) | Act::Complete | Act::AwaitingFeedback(_) | Act::Failed(_) => {
-                self.runner.stop(OrchestrationEnd::Decided(step.routed(&asked.after)));
+                self.runner.stop(OrchestrationEnd::Decided(step.routed()));
             }
         }
         Ok(())
@@ -197,21 +210,18 @@ impl DriveState<'_> {
         }
     }
 
-    fn show(&mut self, after: &Snapshot, step: &MachineStep, state: &LoopState) {
-        let said = machine::output(after, step);
-        let tasks = said.tasks_summary;
-        let wave = match said.current_wave {
-            0 => String::new(),
-            wave => format!(", wave {wave}"),
+    fn show(&mut self, step: &MachineStep, rails: &Guardrails, state: &LoopState) {
+        let tasks = step.after.counts();
+        let wave = step.wave.map(|wave| format!(", wave {wave}")).unwrap_or_default();
+        let running = step.after.running.as_ref().map_or(0, Vec::len);
+        let at_most = match step.state {
+            State::ExecutingBatch => format!("/{}", rails.max_parallel_executors),
+            State::ReviewingBatch => format!("/{}", rails.max_parallel_reviewers),
+            _ => String::new(),
         };
-        let running = after.running.as_ref().map_or(0, Vec::len);
         let words = format!(
-            "{}{wave}, iteration {}: {}/{} tasks done, {running}{} at work",
-            said.current_state,
-            said.iteration,
-            tasks.completed,
-            tasks.total,
-            at_most(after, step.state)
+            "{}{wave}, iteration {}: {}/{} tasks done, {running}{at_most} at work",
+            step.state, step.iteration, tasks.completed, tasks.total
         );
         let (n_done, n_tasks) = (tasks.completed, tasks.total);
         self.runner.screen.whole(&Whole {
@@ -243,54 +253,6 @@ impl DriveState<'_> {
             note(&plan.place.here, &plan.file, state, "session run", "waits", &waits_for);
         }
         self.waits_for = waits_for;
-    }
-}
-
-/// The router's answer, with at most `left` of its calls marked as under way. If the bound permits
-/// no call, the snapshot stays unchanged.
-fn decided(
-    plan: &OrchestrationRun<'_>,
-    seen: &Snapshot,
-    left: usize,
-) -> Result<(Snapshot, RouterStep)> {
-    let now = clock::now();
-    let mut seen = seen.clone();
-    seen.running.get_or_insert_default();
-    let step = machine::next(&seen, now);
-    let most = i64::from(Picture::from_snapshot(&seen).rails.task_wip_minutes);
-    let most = SignedDuration::from_mins(most);
-    let mut begun = Vec::new();
-    let Act::Invoke(calls) = &step.act else {
-        let after = written(&seen, &step, now)?;
-        return Ok((after, RouterStep { step, begun, most }));
-    };
-    if left == 0 {
-        return Ok((seen, RouterStep { step, begun, most }));
-    }
-    let calls = &calls[..calls.len().min(left)];
-    let after = step.made(&seen, calls, now, clock::local(now));
-    let after = after.map_err(|why| refused(Exit::BadState, why))?;
-    for call in calls {
-        let name = random::uuid();
-        // Write this before the messages count as delivered and the call as under way, so that a
-        // later run can find the call.
-        plan.place.sessions.note_call(&plan.id, &name, call.input("SIGNAL").unwrap_or_default())?;
-        begun.push((name, call.clone()));
-    }
-    Ok((after, RouterStep { step, begun, most }))
-}
-
-fn written(seen: &Snapshot, step: &MachineStep, now: Timestamp) -> Result<Snapshot> {
-    apply(seen, &step.changes, clock::local(now)).map_err(|why| refused(Exit::BadState, why))
-}
-
-/// `/4` if several may be working.
-fn at_most(seen: &Snapshot, state: State) -> String {
-    let rails = Picture::from_snapshot(seen).rails;
-    match state {
-        State::ExecutingBatch => format!("/{}", rails.max_parallel_executors),
-        State::ReviewingBatch => format!("/{}", rails.max_parallel_reviewers),
-        _ => String::new(),
     }
 }
 

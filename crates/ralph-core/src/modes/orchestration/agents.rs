@@ -115,6 +115,21 @@ impl Mode {
         (!matches!(self, Mode::Execute | Mode::TaskReview)).then(|| self.word())
     }
 
+    /// The planning task that the agent marks as done, in this iteration.
+    pub fn planning_task(self, iteration: u32) -> Option<&'static str> {
+        match self {
+            Mode::Initialize => Some("plan-init"),
+            Mode::Brainstorm => Some("plan-brainstorm"),
+            Mode::Research if iteration > 1 => Some("plan-reresearch"),
+            Mode::Research => Some("plan-research"),
+            Mode::TaskBreakdown => Some("plan-breakdown"),
+            Mode::FeedbackAnalysis => Some("plan-rebrainstorm"),
+            Mode::Update => Some("plan-update"),
+            Mode::Rebreakdown => Some("plan-rebreakdown"),
+            _ => None,
+        }
+    }
+
     /// The agent to call.
     pub fn agent(self) -> AgentRole {
         MODES[self as usize].2

@@ -118,10 +118,9 @@ fn the_history_of_a_call_counts_each_end() {
         serde_json::to_string(&tries).unwrap(),
         r#"[{"key":{"mode":"EXECUTE","task":"a","iteration":1},"failures":0,"ends":2,"last":"2026-01-31T12:00:00Z"}]"#
     );
-    tries.left_failed(&key("b"), first);
-    tries.left_failed(&key("b"), second);
-    tries.marked_failed(&key("b"), second);
-    tries.begun(&key("b"), 4, second);
+    tries.entry(&key("b"), first).left_failed = 2;
+    tries.entry(&key("b"), second).marked_failed = 1;
+    tries.entry(&key("b"), second).begun = 4;
     assert_eq!(
         tries.get(&key("b")),
         Some(&Try {

@@ -1,16 +1,17 @@
-//! What the router itself writes, and the result.
+//! What the router itself changes, and the files that follow from it.
 //!
-//! Changes are applied to the record of a snapshot, so that the router's next decision is based on the
+//! Changes are made to a copy of a snapshot, so that the router's next decision is based on the
 //! orchestration as it will be. Progress and metadata are rendered and written together: [`writes`]
 //! returns both or neither.
 
+use super::attempts;
 use super::feedback;
 use super::files::OrchestrationFile;
 use super::local_time::LocalTime;
-use super::metadata::{Counts, IterationMetadata, OrchestrationMetadata};
+use super::metadata::{IterationMetadata, OrchestrationMetadata};
 use super::progress::{IterationRow, Progress, ProgressSection, TaskMark};
-use super::signal::{SignalKeyword, UnheardSignal};
-use super::snapshot::Snapshot;
+use super::signal::SignalKeyword;
+use super::snapshot::{Picture, Snapshot};
 use super::state::{MetadataStatus, State};
 use super::validate::is_invalid;
 
@@ -25,114 +26,11 @@ pub fn planning_of(iteration: u32) -> &'static [&'static str] {
     if iteration <= 1 { &PLANNING } else { &REPLANNING }
 }
 
-/// One change that the router makes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RouterWrite {
-    Enter {
-        state: State,
-        iteration: u32,
-        wave: Option<u32>,
-    },
-    /// Creates the missing metadata.
-    Metadata {
-        /// The state inferred from the other files.
-        state: State,
-        iteration: u32,
-    },
-    /// Begins an iteration: its sections, its row and its metadata.
-    Begin {
-        iteration: u32,
-        /// The feedback folders that the iteration answers.
-        feedbacks: Vec<String>,
-    },
-    /// Sets the status of a task.
-    Mark {
-        task: String,
-        status: TaskMark,
-        /// The new text after the id; `None` keeps the old text.
-        note: Option<String>,
-    },
-    /// Sets the status of a planning task.
-    MarkPlanning {
-        /// The iteration of its section.
-        iteration: u32,
-        /// The place of the entry in this section.
-        at: usize,
-        status: TaskMark,
-        /// The new text after the id; `None` keeps the old text.
-        note: Option<String>,
-    },
-    /// Adds tasks that have a file but no entry in the progress.
-    Add {
-        iteration: u32,
-        tasks: Vec<String>,
-    },
-    /// Sets the status of an iteration in the table.
-    Row {
-        iteration: u32,
-        status: &'static str,
-    },
-    /// Keeps a copy of the plan under the number of an iteration. An existing copy is not replaced.
-    KeepPlan(u32),
-    /// Records that the tasks of an iteration are known.
-    Planned(u32),
-    /// Records that an iteration is over.
-    Completed(u32),
-    /// Notes the heard STEER signals in the plan, by name.
-    NotePlan(Vec<String>),
-    /// Archives the heard signals, by name. The owner of the mailbox moves the files.
-    Heard(Vec<String>),
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileWrite {
     /// The path, relative to the orchestration's folder.
     pub path: String,
     pub text: String,
-}
-
-/// Returns the snapshot with all changes applied, and with the files that are rendered anew.
-///
-/// # Errors
-/// What could not be changed, and how it has to be written. Then no change is applied.
-pub fn apply(seen: &Snapshot, changes: &[RouterWrite], now: LocalTime) -> Result<Snapshot, String> {
-    Ok(rendered(seen, advance(seen, changes, now)?, now))
-}
-
-/// The same with the files that are rendered anew, and with the change counted in the metadata.
-pub(super) fn rendered(seen: &Snapshot, mut after: Snapshot, now: LocalTime) -> Snapshot {
-    if after.record == seen.record && seen.damage.is_empty() || is_invalid(&after.damage) {
-        return after;
-    }
-    if let Some(metadata) = &mut after.record.metadata {
-        if seen.record.metadata.is_some() {
-            metadata.version = Some(metadata.version.unwrap_or_default().saturating_add(1));
-        }
-        metadata.updated_at = Some(now.to_string());
-    }
-    after.render_status(seen);
-    after
-}
-
-/// Like [`apply`], but renders nothing: a change that is only previewed is counted once, when it is
-/// written.
-pub(super) fn advance(
-    seen: &Snapshot,
-    changes: &[RouterWrite],
-    now: LocalTime,
-) -> Result<Snapshot, String> {
-    let mut after = seen.clone();
-    for change in changes {
-        one(&mut after, change, now)?;
-    }
-    if after.record != seen.record && is_invalid(&seen.damage) {
-        let told: Vec<String> = seen.damage.iter().map(ToString::to_string).collect();
-        return Err(format!(
-            "could not change the orchestration before its files are repaired: {}",
-            told.join("; ")
-        ));
-    }
-    Ok(after)
 }
 
 /// The files that differ, in the order of their paths.
@@ -145,128 +43,197 @@ pub fn writes(before: &Snapshot, after: &Snapshot) -> Vec<FileWrite> {
         .collect()
 }
 
-fn write(seen: &mut Snapshot, place: OrchestrationFile<'_>, text: String) {
-    seen.files.insert(place.to_string(), Some(text));
-}
+impl Snapshot {
+    /// Why the record must not change: what is in the files cannot be read.
+    pub(super) fn unreadable(&self) -> Option<String> {
+        let told: Vec<String> = self.damage.iter().map(ToString::to_string).collect();
+        is_invalid(&self.damage).then(|| {
+            format!(
+                "could not change the orchestration before its files are repaired: {}",
+                told.join("; ")
+            )
+        })
+    }
 
-fn one(seen: &mut Snapshot, change: &RouterWrite, now: LocalTime) -> Result<(), String> {
-    match change {
-        RouterWrite::Enter { state, iteration, wave } => {
-            let first = || OrchestrationMetadata::first(*state, *iteration, now);
-            let metadata = seen.record.metadata.get_or_insert_with(first);
-            metadata.state = Some(*state);
-            metadata.iteration = Some(*iteration);
-            metadata.wave = wave.or(metadata.wave);
+    /// The snapshot with the files that are rendered anew after a change, which is counted in the
+    /// metadata.
+    pub fn rendered(mut self, before: &Snapshot, now: LocalTime) -> Snapshot {
+        if self.record == before.record && before.damage.is_empty() || is_invalid(&self.damage) {
+            return self;
         }
-        RouterWrite::Metadata { state, iteration } => {
-            seen.record.metadata = Some(OrchestrationMetadata::first(*state, *iteration, now));
-        }
-        RouterWrite::Begin { iteration, feedbacks } => begin(seen, *iteration, feedbacks, now),
-        RouterWrite::Mark { task, status, note } => {
-            let entry = progress(seen).task_mut(task).ok_or_else(|| {
-                format!("could not find {task} in `progress.md`; add it as `- [ ] {task}`")
-            })?;
-            entry.set(*status, note.as_deref());
-        }
-        RouterWrite::MarkPlanning { iteration, at, status, note } => {
-            let entry = progress(seen)
-                .planning_mut(*iteration, *at)
-                .ok_or("could not find the planning task in `progress.md`; ask again")?;
-            entry.set(*status, note.as_deref());
-        }
-        RouterWrite::Add { iteration, tasks } => {
-            let ids: Vec<&str> = tasks.iter().map(String::as_str).collect();
-            progress(seen).add(ProgressSection::Implementation, *iteration, &ids);
-        }
-        RouterWrite::Row { iteration, status } => {
-            let row = row(seen, *iteration, status);
-            progress(seen).set_row(row);
-        }
-        RouterWrite::KeepPlan(iteration) => {
-            let place = OrchestrationFile::PlanSnapshot(*iteration);
-            if let (Some(plan), false) =
-                (seen.text(OrchestrationFile::Plan).map(str::to_owned), seen.has(place))
-            {
-                write(seen, place, plan);
+        if let Some(metadata) = &mut self.record.metadata {
+            if before.record.metadata.is_some() {
+                metadata.version = Some(metadata.version.unwrap_or_default().saturating_add(1));
             }
+            metadata.updated_at = Some(now.to_string());
         }
-        RouterWrite::Planned(number) => {
-            let tasks_defined = progress(seen).tasks().len();
-            let metadata = iteration(seen, *number, now);
-            metadata.tasks_defined = tasks_defined;
-            metadata.planning_completed_at.get_or_insert_with(|| now.to_string());
+        self.render_status(before);
+        self
+    }
+
+    /// The orchestration after `ralph mark` has set the status of a task. Of several planning entries
+    /// with this id in this iteration, the first unsettled one is marked.
+    ///
+    /// # Errors
+    /// Why the task cannot be marked.
+    pub fn marked(
+        &self,
+        task: &str,
+        status: TaskMark,
+        note: Option<&str>,
+        now: LocalTime,
+    ) -> Result<Snapshot, String> {
+        let picture = Picture::from_snapshot(self);
+        let iteration = picture.iteration;
+        let mut after = self.clone();
+        let planning = picture.progress.planning(iteration).enumerate();
+        let planning = planning.filter(|(_, entry)| entry.id == task);
+        if let Some((at, _)) = planning.min_by_key(|(_, entry)| entry.status.is_settled()) {
+            if let Some(entry) = after.progress_mut().planning_mut(iteration, at) {
+                entry.set(status, note);
+            }
+        } else if let Some(entry) =
+            after.record.progress.as_mut().and_then(|progress| progress.task_mut(task))
+        {
+            if status == TaskMark::Failed && entry.status != TaskMark::Failed {
+                let execution = attempts::execution(task, iteration);
+                let one = after.tries.entry(&execution, now.at);
+                one.marked_failed = one.marked_failed.saturating_add(1);
+            }
+            // The start time later shows that the task's executor is gone.
+            let started = (status == TaskMark::InProgress).then(|| {
+                let attempt = picture.next_attempt(&self.tries, task);
+                format!("Attempt {attempt}, Iteration {iteration}, started: {now}")
+            });
+            entry.set(status, note.or(started.as_deref()));
+        } else {
+            return Err(format!(
+                "could not find {task} in `progress.md`; add it as `- [ ] {task}`"
+            ));
         }
-        RouterWrite::Completed(number) => {
-            iteration(seen, *number, now).completed_at.get_or_insert_with(|| now.to_string());
+        match self.unreadable().filter(|_| after.record != self.record) {
+            Some(why) => Err(why),
+            None => Ok(after.rendered(self, now)),
         }
-        RouterWrite::NotePlan(names) => note_plan(seen, names),
-        RouterWrite::Heard(names) => seen.signals.retain(|signal| !names.contains(&signal.name)),
     }
-    Ok(())
-}
 
-fn progress(seen: &mut Snapshot) -> &mut Progress {
-    seen.record.progress.get_or_insert_default()
-}
-
-fn iteration(seen: &mut Snapshot, number: u32, now: LocalTime) -> &mut IterationMetadata {
-    let first =
-        || IterationMetadata { started_at: Some(now.to_string()), ..IterationMetadata::default() };
-    seen.record.iterations.entry(number).or_insert_with(first)
-}
-
-fn note_plan(seen: &mut Snapshot, names: &[String]) {
-    let is_steer =
-        |one: &&UnheardSignal| one.word == SignalKeyword::Steer && names.contains(&one.name);
-    let steers = seen.signals.iter().filter(is_steer);
-    let notes: String = steers.map(|one| format!("- {}\n", one.text.replace('\n', " "))).collect();
-    let Some(plan) = seen.text(OrchestrationFile::Plan).filter(|_| !notes.is_empty()) else {
-        return;
-    };
-    let text = match plan.split_once("\n## Notes\n") {
-        Some((before, after)) => format!("{before}\n## Notes\n{notes}{after}"),
-        None => format!("{}\n\n## Notes\n{notes}", plan.trim_end()),
-    };
-    write(seen, OrchestrationFile::Plan, text);
-}
-
-fn begin(seen: &mut Snapshot, number: u32, feedbacks: &[String], now: LocalTime) {
-    let before = number.saturating_sub(1);
-    // The router need not have ended that one.
-    if before > 0 && progress(seen).iterations.iter().all(|row| row.iteration != before) {
-        let ended = row(seen, before, "Complete");
-        progress(seen).set_row(ended);
+    /// The orchestration without these signals, which have taken effect.
+    pub fn without_signals(&self, names: &[String]) -> Snapshot {
+        let mut after = self.clone();
+        after.signals.retain(|signal| !names.contains(&signal.name));
+        after
     }
-    progress(seen).start(number, planning_of(number), "Replanning", &feedbacks.join(", "));
-    iteration(seen, number, now);
-    // The result of the last iteration is no longer the orchestration's status.
-    if let Some(metadata) = &mut seen.record.metadata {
-        metadata.standing = Some(MetadataStatus::InProgress);
-    }
-}
 
-/// The row with its known values: the current task counts, and the feedback that existed when the
-/// iteration began.
-fn row(seen: &mut Snapshot, iteration: u32, status: &str) -> IterationRow {
-    let counts = Counts::from_progress(progress(seen));
-    let old = progress(seen).iterations.iter().find(|row| row.iteration == iteration);
-    let feedbacks = old.map(|row| row.feedbacks.clone()).unwrap_or_else(|| {
-        let stamps: Vec<&str> = seen
-            .files
-            .keys()
-            .filter_map(|path| match OrchestrationFile::from_path(path) {
-                Some(OrchestrationFile::Feedback {
-                    iteration: of,
-                    stamp,
-                    file: feedback::FILE,
-                }) => (of == iteration).then_some(stamp),
+    pub(super) fn write(&mut self, place: OrchestrationFile<'_>, text: String) {
+        self.files.insert(place.to_string(), Some(text));
+    }
+
+    pub(super) fn progress_mut(&mut self) -> &mut Progress {
+        self.record.progress.get_or_insert_default()
+    }
+
+    /// Sets the state; a wave stays until another is entered.
+    pub(super) fn enter(
+        &mut self,
+        state: State,
+        iteration: u32,
+        wave: Option<u32>,
+        now: LocalTime,
+    ) {
+        let first = || OrchestrationMetadata::first(state, iteration, now);
+        let metadata = self.record.metadata.get_or_insert_with(first);
+        metadata.state = Some(state);
+        metadata.iteration = Some(iteration);
+        metadata.wave = wave.or(metadata.wave);
+    }
+
+    /// Adds the tasks that have a file but no entry in the progress.
+    pub(super) fn add_tasks(&mut self, picture: &Picture<'_>) {
+        let ids: Vec<&str> = picture.tasks.iter().map(|task| task.id.as_str()).collect();
+        let ids: Vec<&str> =
+            ids.into_iter().filter(|id| picture.progress.task(id).is_none()).collect();
+        if !ids.is_empty() {
+            self.progress_mut().add(ProgressSection::Implementation, picture.iteration, &ids);
+        }
+    }
+
+    /// Keeps a copy of the plan under the number of an iteration. An existing copy is not replaced.
+    pub(super) fn keep_plan(&mut self, iteration: u32) {
+        let place = OrchestrationFile::PlanSnapshot(iteration);
+        if let (Some(plan), false) =
+            (self.text(OrchestrationFile::Plan).map(str::to_owned), self.has(place))
+        {
+            self.write(place, plan);
+        }
+    }
+
+    /// When an iteration began and ended; it begins now if that is not known.
+    pub(super) fn iteration_mut(&mut self, number: u32, now: LocalTime) -> &mut IterationMetadata {
+        let started_at = || Some(now.to_string());
+        let first = || IterationMetadata { started_at: started_at(), ..Default::default() };
+        self.record.iterations.entry(number).or_insert_with(first)
+    }
+
+    /// Records that the tasks of an iteration are known.
+    pub(super) fn end_planning(&mut self, iteration: u32, now: LocalTime) {
+        let tasks_defined = self.progress().tasks().len();
+        let metadata = self.iteration_mut(iteration, now);
+        metadata.tasks_defined = tasks_defined;
+        metadata.planning_completed_at.get_or_insert_with(|| now.to_string());
+    }
+
+    /// Notes the heard STEER signals in the plan, by name.
+    pub(super) fn note_plan(&mut self, names: &[String]) {
+        let steers = self.signals.iter().filter(|one| one.word == SignalKeyword::Steer);
+        let steers = steers.filter(|one| names.contains(&one.name));
+        let notes: String =
+            steers.map(|one| format!("- {}\n", one.text.replace('\n', " "))).collect();
+        let Some(plan) = self.text(OrchestrationFile::Plan).filter(|_| !notes.is_empty()) else {
+            return;
+        };
+        let text = match plan.split_once("\n## Notes\n") {
+            Some((before, after)) => format!("{before}\n## Notes\n{notes}{after}"),
+            None => format!("{}\n\n## Notes\n{notes}", plan.trim_end()),
+        };
+        self.write(OrchestrationFile::Plan, text);
+    }
+
+    /// Begins an iteration that answers these feedback folders: its sections, its row and its metadata.
+    pub(super) fn begin(&mut self, number: u32, feedbacks: &[String], now: LocalTime) {
+        let before = number.saturating_sub(1);
+        // The router need not have ended that one.
+        if before > 0 && self.progress().iterations.iter().all(|row| row.iteration != before) {
+            self.set_row(before, "Complete");
+        }
+        let feedbacks = feedbacks.join(", ");
+        self.progress_mut().start(number, planning_of(number), "Replanning", &feedbacks);
+        self.iteration_mut(number, now);
+        // The result of the last iteration is no longer the orchestration's status.
+        if let Some(metadata) = &mut self.record.metadata {
+            metadata.standing = Some(MetadataStatus::InProgress);
+        }
+    }
+
+    /// Sets the status of an iteration in the table, with the current task counts, and the feedback that
+    /// existed when the iteration began.
+    pub(super) fn set_row(&mut self, iteration: u32, status: &str) {
+        let counts = self.counts();
+        let old = self.progress().iterations.iter().find(|row| row.iteration == iteration);
+        let feedbacks = old.map(|row| row.feedbacks.clone()).unwrap_or_else(|| {
+            let paths = self.files.keys();
+            let stamps = paths.filter_map(|path| match OrchestrationFile::from_path(path) {
+                Some(OrchestrationFile::Feedback { iteration: of, stamp, file }) => {
+                    (of == iteration && file == feedback::FILE).then_some(stamp)
+                }
                 _ => None,
-            })
-            .collect();
-        if stamps.is_empty() { "N/A".to_owned() } else { stamps.join(", ") }
-    });
-    let tasks = format!("{}/{}", counts.completed, counts.total);
-    IterationRow { iteration, status: status.to_owned(), tasks, feedbacks }
+            });
+            let stamps: Vec<&str> = stamps.collect();
+            if stamps.is_empty() { "N/A".to_owned() } else { stamps.join(", ") }
+        });
+        let tasks = format!("{}/{}", counts.completed, counts.total);
+        let row = IterationRow { iteration, status: status.to_owned(), tasks, feedbacks };
+        self.progress_mut().set_row(row);
+    }
 }
 
 #[cfg(test)]
@@ -274,14 +241,14 @@ mod tests {
     use super::super::fixture::{SampleOrchestration, now};
     use super::*;
 
-    fn mark(task: &str, status: TaskMark) -> RouterWrite {
-        RouterWrite::Mark { task: task.to_owned(), status, note: None }
+    fn mark(seen: &Snapshot, task: &str, status: TaskMark) -> Result<Snapshot, String> {
+        seen.marked(task, status, None, now().into())
     }
 
     #[test]
     fn progress_and_metadata_change_together() {
         let session = SampleOrchestration::planned(&[("task-1", &[]), ("task-2", &[])]);
-        let after = apply(&session.seen, &[mark("task-1", TaskMark::Done)], now().into()).unwrap();
+        let after = mark(&session.seen, "task-1", TaskMark::Done).unwrap();
         let writes = writes(&session.seen, &after);
         let paths: Vec<&str> = writes.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths, ["metadata.yaml", "progress.md"]);
@@ -292,40 +259,35 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_all_be_changed_is_not_changed() {
-        let session = SampleOrchestration::planned(&[("task-1", &[])]);
-        let changes = [mark("task-1", TaskMark::Done), mark("task-9", TaskMark::Done)];
-        let told = apply(&session.seen, &changes, now().into()).unwrap_err();
-        assert_eq!(told, "could not find task-9 in `progress.md`; add it as `- [ ] task-9`");
+    fn what_cannot_be_read_is_not_changed() {
         let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
+        let told = mark(&session.seen, "task-9", TaskMark::Done).unwrap_err();
+        assert_eq!(told, "could not find task-9 in `progress.md`; add it as `- [ ] task-9`");
         session.file("metadata.yaml", "version: 1\ntasks: {total: 0}\n");
-        let told =
-            apply(&session.seen, &[mark("task-1", TaskMark::Done)], now().into()).unwrap_err();
+        let told = mark(&session.seen, "task-1", TaskMark::Done).unwrap_err();
         assert!(told.starts_with("could not change the orchestration before"), "{told}");
     }
 
     #[test]
     fn without_a_change_nothing_is_written() {
         let session = SampleOrchestration::planned(&[("task-1", &[])]);
-        for changes in
-            [vec![], vec![mark("task-1", TaskMark::Open)], vec![RouterWrite::Heard(vec![])]]
-        {
-            let after = apply(&session.seen, &changes, now().into()).unwrap();
-            assert_eq!(writes(&session.seen, &after), []);
-        }
+        let after = mark(&session.seen, "task-1", TaskMark::Open).unwrap();
+        assert_eq!(writes(&session.seen, &after), []);
     }
 
     #[test]
     fn a_plan_that_was_kept_is_never_kept_again() {
         let mut session = SampleOrchestration::planned(&[]);
-        let kept = apply(&session.seen, &[RouterWrite::KeepPlan(1)], now().into()).unwrap();
+        let mut kept = session.seen.clone();
+        kept.keep_plan(1);
         assert_eq!(
             kept.text(OrchestrationFile::PlanSnapshot(1)),
             session.seen.text(OrchestrationFile::Plan)
         );
         session.seen = kept.clone();
         session.file("plan.md", "another");
-        let again = apply(&session.seen, &[RouterWrite::KeepPlan(1)], now().into()).unwrap();
+        let mut again = session.seen.clone();
+        again.keep_plan(1);
         assert_eq!(
             again.text(OrchestrationFile::PlanSnapshot(1)),
             kept.text(OrchestrationFile::PlanSnapshot(1))
@@ -337,8 +299,9 @@ mod tests {
         let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
         session.edit("metadata.yaml", "in_progress #", "awaiting_feedback #");
         session.edit("progress.md", "| 1 | Planning | 0/0 | N/A |\n", "");
-        let begin = RouterWrite::Begin { iteration: 2, feedbacks: vec!["a".into(), "b".into()] };
-        let after = apply(&session.seen, &[begin], now().into()).unwrap();
+        let mut after = session.seen.clone();
+        after.begin(2, &["a".to_owned(), "b".to_owned()], now().into());
+        let after = after.rendered(&session.seen, now().into());
         let progress = after.record.progress.as_ref().unwrap();
         assert_eq!(progress.planning(2).count(), 4);
         let rows = &progress.iterations;

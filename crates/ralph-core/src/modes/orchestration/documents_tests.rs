@@ -2,14 +2,14 @@
 
 use super::agents::AgentRole;
 use super::feedback::{self, FeedbackBatch};
-use super::files::{FileOwner, OrchestrationFile, folder, is_task_id, within};
+use super::files::{OrchestrationFile, folder, is_task_id};
 use super::finding::{OrchestrationFinding, Weight};
 use super::fixture::{now, report};
 use super::guardrails::Guardrails;
 use super::id::{OrchestrationId, REFUSED};
 use super::local_time::LocalTime;
 use super::metadata::{IterationMetadata, OrchestrationMetadata};
-use super::report::{ReviewVerdict, TaskReport, attempts_in, is_complete, next_attempt};
+use super::report::{ReviewVerdict, TaskReport, is_complete};
 use super::state::MetadataStatus;
 use super::task::TaskFile;
 use super::which::continued;
@@ -58,17 +58,12 @@ fn a_name_is_a_date_and_a_time_of_day() {
 #[test]
 fn every_path_of_the_folder_is_one_file_and_is_written_as_it_is_read() {
     use OrchestrationFile as File;
-    let planner = FileOwner::Agent(AgentRole::Planner);
-    let questioner = FileOwner::Agent(AgentRole::Questioner);
-    let executor = FileOwner::Agent(AgentRole::Executor);
-    let reviewer = FileOwner::Agent(AgentRole::Reviewer);
-    let (router, person) = (FileOwner::Router, FileOwner::Person);
-    let anybody = [person, planner, questioner, executor, reviewer, router];
-    let rows: [(&str, File<'_>, &[FileOwner]); 20] = [
+    let [planner, questioner, executor, reviewer] = AgentRole::ALL;
+    let rows: [(&str, File<'_>, &[AgentRole]); 20] = [
         ("plan.md", File::Plan, &[planner]),
-        ("plan.iteration-12.md", File::PlanSnapshot(12), &[planner, router]),
+        ("plan.iteration-12.md", File::PlanSnapshot(12), &[planner]),
         ("tasks/task-1.md", File::Task("task-1"), &[planner]),
-        ("progress.md", File::Progress, &[planner, questioner, executor, reviewer, router]),
+        ("progress.md", File::Progress, &AgentRole::ALL),
         ("reports/a-report.md", File::Report { task: "a", attempt: 1 }, &[executor, reviewer]),
         ("reports/a-report-r2.md", File::Report { task: "a", attempt: 2 }, &[executor, reviewer]),
         (
@@ -77,17 +72,17 @@ fn every_path_of_the_folder_is_one_file_and_is_written_as_it_is_read() {
             &[executor, reviewer],
         ),
         ("questions/risks.md", File::Questions("risks"), &[questioner]),
-        ("metadata.yaml", File::Metadata, &[planner, reviewer, router]),
-        ("iterations/2/metadata.yaml", File::IterationMetadata(2), &[planner, reviewer, router]),
+        ("metadata.yaml", File::Metadata, &[planner, reviewer]),
+        ("iterations/2/metadata.yaml", File::IterationMetadata(2), &[planner, reviewer]),
         (
             "iterations/2/feedbacks/20260201-120000/app.log",
             File::Feedback { iteration: 2, stamp: "20260201-120000", file: "app.log" },
-            &anybody,
+            &AgentRole::ALL,
         ),
         (
             "iterations/2/feedbacks/x/a/b",
             File::Feedback { iteration: 2, stamp: "x", file: "a/b" },
-            &anybody,
+            &AgentRole::ALL,
         ),
         (
             "iterations/2/replanning/a/delta.md",
@@ -100,30 +95,34 @@ fn every_path_of_the_folder_is_one_file_and_is_written_as_it_is_read() {
             &[questioner],
         ),
         ("iterations/2/review.md", File::Review(2), &[reviewer]),
-        ("iterations/2/notes.md", File::Iteration { iteration: 2, file: "notes.md" }, &anybody),
+        (
+            "iterations/2/notes.md",
+            File::Iteration { iteration: 2, file: "notes.md" },
+            &AgentRole::ALL,
+        ),
         (
             "iterations/2/more/metadata.yaml",
             File::Iteration { iteration: 2, file: "more/metadata.yaml" },
-            &anybody,
+            &AgentRole::ALL,
         ),
-        ("iterations/2/feedbacks", File::Iteration { iteration: 2, file: "feedbacks" }, &anybody),
-        ("signals/inputs/a", File::SignalInput("a"), &[person, router]),
-        ("signals/processed/a", File::SignalProcessed("a"), &[person, router]),
+        (
+            "iterations/2/feedbacks",
+            File::Iteration { iteration: 2, file: "feedbacks" },
+            &AgentRole::ALL,
+        ),
+        ("signals/inputs/a", File::SignalInput("a"), &[]),
+        ("signals/processed/a", File::SignalProcessed("a"), &[]),
     ];
     for (path, file, owners) in rows {
         assert_eq!(File::from_path(path), Some(file), "{path}");
         assert_eq!(file.to_string(), path);
-        assert_eq!(file.owners(), owners, "{path}");
+        assert_eq!(file.writers(), owners, "{path}");
     }
     let id = OrchestrationId::parse("260131-120000").unwrap();
-    assert_eq!(File::Instructions.owners(), [person, planner, router]);
-    assert_eq!(File::Instructions.path(&id), "../260131-120000.instructions.md");
-    assert_eq!(File::Plan.path(&id), "plan.md");
-    assert_eq!(File::Instructions.to_string(), "the session's instructions");
+    assert_eq!(File::Instructions.writers(), [planner]);
+    assert_eq!(File::Instructions.to_string(), "<SESSION_ID>.instructions.md");
     assert_eq!(File::Report { task: "a", attempt: 0 }.to_string(), "reports/a-report.md");
     assert_eq!(folder(&id), ".ralph-sessions/260131-120000/");
-    let named = [planner, router, person].map(|owner| owner.to_string());
-    assert_eq!(named, ["Ralph-v2-Planner", "`ralph session`", "a person"]);
 }
 
 #[test]
@@ -180,29 +179,6 @@ fn a_task_id_has_80_letters_at_most_and_begins_with_one() {
     }
     for id in ["", "-a", "_a", ".a", "a..b", "a/b", "a b", "ä", "aä", &"a".repeat(81)] {
         assert!(!is_task_id(id), "{id}");
-    }
-}
-
-#[test]
-fn a_path_from_the_top_of_the_project_names_the_session_and_the_file() {
-    let id = OrchestrationId::parse("260131-120000").ok();
-    for (path, expected) in [
-        ("src/a.rs", None),
-        (
-            ".ralph-sessions/260131-120000.instructions.md",
-            Some((id.clone(), Some(OrchestrationFile::Instructions))),
-        ),
-        (".ralph-sessions/other.instructions.md", Some((None, None))),
-        (".ralph-sessions/260131-120000", Some((id.clone(), None))),
-        (".ralph-sessions/260131-120000/", Some((id.clone(), None))),
-        (
-            ".ralph-sessions/260131-120000/plan.md",
-            Some((id.clone(), Some(OrchestrationFile::Plan))),
-        ),
-        (".ralph-sessions/260131-120000/x", Some((id, None))),
-        (".ralph-sessions/x/plan.md", Some((None, None))),
-    ] {
-        assert_eq!(within(path), expected, "{path}");
     }
 }
 
@@ -374,7 +350,7 @@ fn guardrails_keep_their_bounds_and_say_the_line() {
             max_parallel_reviewers: reviewers,
         };
     let default = || of(2, 1, 60, 4, 4);
-    let file = "Notice the session's instructions";
+    let file = "Notice <SESSION_ID>.instructions.md";
     let rows: [(&str, Guardrails, Vec<String>); 8] = [
         ("", default(), vec![]),
         (
@@ -443,21 +419,6 @@ fn a_report_counts_for_its_iteration_and_with_its_last_verdict() {
         assert_eq!(read(&text), expected, "{text}");
     }
     assert_eq!(TaskReport::parse(4, None), TaskReport { attempt: 4, iteration: 1, verdict: None });
-    let numbered = |attempts: &[(u32, u32)]| -> Vec<TaskReport> {
-        let of =
-            |&(attempt, iteration): &(u32, u32)| TaskReport { attempt, iteration, verdict: None };
-        attempts.iter().map(of).collect()
-    };
-    for (reports, next) in [
-        (numbered(&[]), 1),
-        (numbered(&[(1, 1)]), 2),
-        (numbered(&[(3, 1)]), 4),
-        (numbered(&[(1, 1), (1, 1), (1, 1)]), 4),
-        (numbered(&[(u32::MAX, 1)]), u32::MAX),
-    ] {
-        assert_eq!(next_attempt(&reports), next, "{reports:?}");
-    }
-    assert_eq!(attempts_in(&numbered(&[(1, 1), (2, 2), (3, 2)]), 2), 2);
 }
 
 #[test]
@@ -664,9 +625,9 @@ fn a_time_is_printed_with_the_offset_of_the_clock() {
 fn a_finding_names_its_line_if_it_has_one() {
     let place = OrchestrationFile::Plan;
     for (found, weight, expected) in [
-        (OrchestrationFinding::new(place, 0, "it is gone"), Weight::Notice, "plan.md: it is gone"),
-        (OrchestrationFinding::blocks(place, 1, "a"), Weight::Blocks, "plan.md:1: a"),
-        (OrchestrationFinding::invalid(place, 12, "b"), Weight::Invalid, "plan.md:12: b"),
+        (place.notice(0, "it is gone"), Weight::Notice, "plan.md: it is gone"),
+        (place.blocks(1, "a"), Weight::Blocks, "plan.md:1: a"),
+        (place.invalid(12, "b"), Weight::Invalid, "plan.md:12: b"),
     ] {
         assert_eq!((found.weight, found.to_string().as_str()), (weight, expected));
     }

@@ -28,13 +28,9 @@ impl FeedbackBatch {
         let place = OrchestrationFile::Feedback { iteration, stamp, file: FILE };
         let mut found = Vec::new();
         match front_matter(text).map(|(yaml, before)| (Yaml::parse(yaml), before)) {
-            None => found.push(OrchestrationFinding::new(
-                place,
-                1,
-                "no front matter; begin the file with `---`",
-            )),
+            None => found.push(place.notice(1, "no front matter; begin the file with `---`")),
             Some((Err(flaw), before)) => {
-                found.push(OrchestrationFinding::new(place, flaw.line + before, flaw.what));
+                found.push(place.notice(flaw.line + before, flaw.what));
             }
             Some((Ok(yaml), before)) => {
                 for (name, wanted) in
@@ -42,15 +38,11 @@ impl FeedbackBatch {
                 {
                     if yaml.number(&[name]) != Some(wanted) {
                         let line = yaml.line(&[name]).map_or(1, |line| line + before);
-                        found.push(OrchestrationFinding::new(
-                            place,
-                            line,
-                            format!("write `{name}: {wanted}`"),
-                        ));
+                        found.push(place.notice(line, format!("write `{name}: {wanted}`")));
                     }
                 }
                 if yaml.text(&["timestamp"]).is_none() {
-                    found.push(OrchestrationFinding::new(place, 1, "`timestamp` is missing"));
+                    found.push(place.notice(1, "`timestamp` is missing"));
                 }
             }
         }
@@ -63,7 +55,7 @@ impl FeedbackBatch {
         if !feedback.says_something() {
             let what = "it has no item yet; add one under `## Critical Issues`, `## Quality \
                  Issues` or `## New Requirements`";
-            found.push(OrchestrationFinding::new(place, 0, what));
+            found.push(place.notice(0, what));
         }
         (feedback, found)
     }

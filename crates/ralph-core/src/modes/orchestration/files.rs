@@ -70,31 +70,6 @@ pub enum OrchestrationFile<'a> {
     Instructions,
 }
 
-/// Who may write a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileOwner {
-    Agent(AgentRole),
-    /// Ralph itself.
-    Router,
-    /// The user.
-    Person,
-}
-
-impl fmt::Display for FileOwner {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FileOwner::Agent(agent) => agent.fmt(to),
-            FileOwner::Router => to.write_str("`ralph session`"),
-            FileOwner::Person => to.write_str("a person"),
-        }
-    }
-}
-
-const PLANNER: FileOwner = FileOwner::Agent(AgentRole::Planner);
-const QUESTIONER: FileOwner = FileOwner::Agent(AgentRole::Questioner);
-const EXECUTOR: FileOwner = FileOwner::Agent(AgentRole::Executor);
-const REVIEWER: FileOwner = FileOwner::Agent(AgentRole::Reviewer);
-
 impl<'a> OrchestrationFile<'a> {
     /// The file that a path within the folder refers to; `None` for a path that is not listed here.
     pub fn from_path(path: &'a str) -> Option<OrchestrationFile<'a>> {
@@ -130,40 +105,26 @@ impl<'a> OrchestrationFile<'a> {
         }
     }
 
-    /// Who may write the file.
-    pub fn owners(self) -> &'static [FileOwner] {
+    /// The agents that may write the file. Most files are also written by Ralph or by the user.
+    pub fn writers(self) -> &'static [AgentRole] {
         match self {
             OrchestrationFile::Plan
+            | OrchestrationFile::PlanSnapshot(_)
             | OrchestrationFile::Task(_)
-            | OrchestrationFile::Replanning { .. } => &[PLANNER],
-            OrchestrationFile::PlanSnapshot(_) => &[PLANNER, FileOwner::Router],
-            OrchestrationFile::Progress => {
-                &[PLANNER, QUESTIONER, EXECUTOR, REVIEWER, FileOwner::Router]
-            }
-            OrchestrationFile::Report { .. } => &[EXECUTOR, REVIEWER],
+            | OrchestrationFile::Replanning { .. }
+            | OrchestrationFile::Instructions => &[AgentRole::Planner],
             OrchestrationFile::Questions(_) | OrchestrationFile::IterationQuestions { .. } => {
-                &[QUESTIONER]
+                &[AgentRole::Questioner]
             }
+            OrchestrationFile::Report { .. } => &[AgentRole::Executor, AgentRole::Reviewer],
             OrchestrationFile::Metadata | OrchestrationFile::IterationMetadata(_) => {
-                &[PLANNER, REVIEWER, FileOwner::Router]
+                &[AgentRole::Planner, AgentRole::Reviewer]
             }
-            OrchestrationFile::Review(_) => &[REVIEWER],
-            OrchestrationFile::Feedback { .. } | OrchestrationFile::Iteration { .. } => {
-                &[FileOwner::Person, PLANNER, QUESTIONER, EXECUTOR, REVIEWER, FileOwner::Router]
-            }
-            OrchestrationFile::SignalInput(_) | OrchestrationFile::SignalProcessed(_) => {
-                &[FileOwner::Person, FileOwner::Router]
-            }
-            OrchestrationFile::Instructions => &[FileOwner::Person, PLANNER, FileOwner::Router],
-        }
-    }
-
-    /// The path relative to the orchestration's folder, which for [`OrchestrationFile::Instructions`]
-    /// leads out of it.
-    pub fn path(self, id: &OrchestrationId) -> String {
-        match self {
-            OrchestrationFile::Instructions => format!("../{id}.instructions.md"),
-            place => place.to_string(),
+            OrchestrationFile::Review(_) => &[AgentRole::Reviewer],
+            OrchestrationFile::Progress
+            | OrchestrationFile::Feedback { .. }
+            | OrchestrationFile::Iteration { .. } => &AgentRole::ALL,
+            OrchestrationFile::SignalInput(_) | OrchestrationFile::SignalProcessed(_) => &[],
         }
     }
 }
@@ -203,7 +164,7 @@ impl fmt::Display for OrchestrationFile<'_> {
             }
             OrchestrationFile::SignalInput(name) => write!(to, "signals/inputs/{name}"),
             OrchestrationFile::SignalProcessed(name) => write!(to, "signals/processed/{name}"),
-            OrchestrationFile::Instructions => to.write_str("the session's instructions"),
+            OrchestrationFile::Instructions => to.write_str("<SESSION_ID>.instructions.md"),
         }
     }
 }
@@ -211,22 +172,6 @@ impl fmt::Display for OrchestrationFile<'_> {
 /// The orchestration's folder, relative to the top of the project, with a trailing slash.
 pub fn folder(id: &OrchestrationId) -> String {
     format!("{SESSIONS}{id}/")
-}
-
-/// The orchestration and the file that a path refers to, relative to the top of the project. The
-/// file is `None` for an unknown path among the orchestrations; the whole result is `None` for a
-/// path outside them.
-pub fn within(path: &str) -> Option<(Option<OrchestrationId>, Option<OrchestrationFile<'_>>)> {
-    let rest = path.strip_prefix(SESSIONS)?;
-    if let Some(id) =
-        rest.strip_suffix(".instructions.md").and_then(|id| OrchestrationId::parse(id).ok())
-    {
-        return Some((Some(id), Some(OrchestrationFile::Instructions)));
-    }
-    let (id, rest) = rest.split_once('/').unwrap_or((rest, ""));
-    let id = OrchestrationId::parse(id).ok();
-    let place = id.as_ref().and_then(|_| OrchestrationFile::from_path(rest));
-    Some((id, place))
 }
 
 /// True for a valid task id. It becomes a file name.
@@ -284,52 +229,6 @@ fn iteration_file(iteration: u32, file: &str) -> Option<OrchestrationFile<'_>> {
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn check(path: &str, expected: OrchestrationFile<'_>, owners: &[FileOwner]) {
-        let place = OrchestrationFile::from_path(path);
-        assert_eq!(place, Some(expected));
-        assert_eq!(place.unwrap().to_string(), path);
-        assert_eq!(expected.owners(), owners);
-    }
-
-    #[test]
-    fn every_artefact_has_its_name_and_its_owners() {
-        let anyone =
-            &[FileOwner::Person, PLANNER, QUESTIONER, EXECUTOR, REVIEWER, FileOwner::Router];
-        check("plan.md", OrchestrationFile::Plan, &[PLANNER]);
-        check(
-            "plan.iteration-12.md",
-            OrchestrationFile::PlanSnapshot(12),
-            &[PLANNER, FileOwner::Router],
-        );
-        check("tasks/task-1.md", OrchestrationFile::Task("task-1"), &[PLANNER]);
-        check("progress.md", OrchestrationFile::Progress, &anyone[1..]);
-        let report = |attempt| OrchestrationFile::Report { task: "task-1", attempt };
-        check("reports/task-1-report.md", report(1), &[EXECUTOR, REVIEWER]);
-        check("reports/task-1-report-r2.md", report(2), &[EXECUTOR, REVIEWER]);
-        check("questions/risks.md", OrchestrationFile::Questions("risks"), &[QUESTIONER]);
-        let of_metadata = &[PLANNER, REVIEWER, FileOwner::Router];
-        check("metadata.yaml", OrchestrationFile::Metadata, of_metadata);
-        check("iterations/2/metadata.yaml", OrchestrationFile::IterationMetadata(2), of_metadata);
-        let feedback =
-            |file| OrchestrationFile::Feedback { iteration: 2, stamp: "20260131-120000", file };
-        check("iterations/2/feedbacks/20260131-120000/a/b.log", feedback("a/b.log"), anyone);
-        let delta = OrchestrationFile::Replanning { iteration: 2, file: "delta.md" };
-        check("iterations/2/replanning/delta.md", delta, &[PLANNER]);
-        let questions =
-            OrchestrationFile::IterationQuestions { iteration: 2, category: "feedback-driven" };
-        check("iterations/2/questions/feedback-driven.md", questions, &[QUESTIONER]);
-        check("iterations/2/review.md", OrchestrationFile::Review(2), &[REVIEWER]);
-        check(
-            "iterations/2/x/y.md",
-            OrchestrationFile::Iteration { iteration: 2, file: "x/y.md" },
-            anyone,
-        );
-        let of_signals = &[FileOwner::Person, FileOwner::Router];
-        check("signals/inputs/a", OrchestrationFile::SignalInput("a"), of_signals);
-        check("signals/processed/a", OrchestrationFile::SignalProcessed("a"), of_signals);
-    }
-
     #[test]
     fn what_has_no_name_here_is_nothing() {
         for path in [
@@ -361,23 +260,5 @@ mod tests {
         ] {
             assert_eq!(OrchestrationFile::from_path(path), None, "{path}");
         }
-    }
-
-    #[test]
-    fn a_path_of_the_project_names_its_session() {
-        let id = OrchestrationId::parse("260131-120000").unwrap();
-        assert_eq!(folder(&id), ".ralph-sessions/260131-120000/");
-        assert_eq!(
-            within(".ralph-sessions/260131-120000/plan.md"),
-            Some((Some(id.clone()), Some(OrchestrationFile::Plan)))
-        );
-        assert_eq!(
-            within(".ralph-sessions/260131-120000.instructions.md"),
-            Some((Some(id.clone()), Some(OrchestrationFile::Instructions)))
-        );
-        assert_eq!(OrchestrationFile::Instructions.path(&id), "../260131-120000.instructions.md");
-        assert_eq!(within(".ralph-sessions/260131-120000/x"), Some((Some(id), None)));
-        assert_eq!(within(".ralph-sessions/other/plan.md"), Some((None, None)));
-        assert_eq!(within("src/plan.md"), None);
     }
 }

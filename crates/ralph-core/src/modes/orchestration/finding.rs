@@ -25,43 +25,28 @@ pub enum Weight {
     Invalid,
 }
 
+impl OrchestrationFile<'_> {
+    /// A problem in this file that does not stop the work.
+    pub fn notice(self, line: usize, what: impl Into<String>) -> OrchestrationFinding {
+        let (file, what) = (self.to_string(), what.into());
+        OrchestrationFinding { file, line, what, weight: Weight::Notice }
+    }
+
+    /// A problem in this file that prevents a task from being executed.
+    pub fn blocks(self, line: usize, what: impl Into<String>) -> OrchestrationFinding {
+        OrchestrationFinding { weight: Weight::Blocks, ..self.notice(line, what) }
+    }
+
+    /// A problem in this file that prevents the orchestration's state from being read.
+    pub fn invalid(self, line: usize, what: impl Into<String>) -> OrchestrationFinding {
+        OrchestrationFinding { weight: Weight::Invalid, ..self.notice(line, what) }
+    }
+}
+
 impl OrchestrationFinding {
-    /// A problem that does not stop the work.
-    pub fn new(
-        place: OrchestrationFile<'_>,
-        line: usize,
-        what: impl Into<String>,
-    ) -> OrchestrationFinding {
-        OrchestrationFinding {
-            file: place.to_string(),
-            line,
-            what: what.into(),
-            weight: Weight::Notice,
-        }
-    }
-
-    /// A problem that prevents a task from being executed.
-    pub fn blocks(
-        place: OrchestrationFile<'_>,
-        line: usize,
-        what: impl Into<String>,
-    ) -> OrchestrationFinding {
-        OrchestrationFinding {
-            weight: Weight::Blocks,
-            ..OrchestrationFinding::new(place, line, what)
-        }
-    }
-
-    /// A problem that prevents the orchestration's state from being read.
-    pub fn invalid(
-        place: OrchestrationFile<'_>,
-        line: usize,
-        what: impl Into<String>,
-    ) -> OrchestrationFinding {
-        OrchestrationFinding {
-            weight: Weight::Invalid,
-            ..OrchestrationFinding::new(place, line, what)
-        }
+    /// The same in a file that is rendered anew from what is kept.
+    pub(super) fn mended(self) -> OrchestrationFinding {
+        OrchestrationFinding { weight: Weight::Notice, ..self }
     }
 }
 

@@ -1,10 +1,10 @@
 //! What a folder shows as a whole: its problems, its tasks and its attempts.
 
 use super::agents::Mode;
-use super::attempts::{self, made, note_begun, note_end};
+use super::attempts;
 use super::change::planning_of;
 use super::files::OrchestrationFile;
-use super::finding::OrchestrationFinding;
+use super::finding::{OrchestrationFinding, Weight};
 use super::fixture::{SampleOrchestration, feedback, later, now, report, review, task};
 use super::invocation::{Invocation, Running};
 use super::machine::{Act, next};
@@ -15,7 +15,7 @@ use super::repair::repair;
 use super::snapshot::Picture;
 use super::state::State;
 use super::validate::validate;
-use super::waves::{Outlook, TaskFiles};
+use super::waves::Outlook;
 use crate::state::TaskStatus;
 
 fn finding_texts(found: &[OrchestrationFinding]) -> Vec<String> {
@@ -167,10 +167,8 @@ fn the_outlook_of_a_task_follows_from_its_mark_its_attempts_and_its_dependencies
     sample.progress().add(ProgressSection::Implementation, 1, &["unsound"]);
     sample.file("tasks/alone.md", &task("alone", &[]).replace("iteration: 1", "type: Sequential"));
     let picture = Picture::from_snapshot(&sample.seen);
-    let progress = sample.seen.record.progress.clone().unwrap();
-    let files = TaskFiles::from_picture(&picture, &progress);
     let skipped = |why: &str| Outlook::Skipped(why.to_owned());
-    let mut outlooks = files.outlooks(&picture, &Tries::default(), 1);
+    let mut outlooks = picture.outlooks(&Tries::default());
     outlooks.sort_by_key(|(id, _)| *id);
     assert_eq!(
         outlooks,
@@ -195,7 +193,7 @@ fn the_outlook_of_a_task_follows_from_its_mark_its_attempts_and_its_dependencies
         outlooks.iter().filter(|(_, outlook)| outlook.moves()).map(|(id, _)| *id).collect();
     assert_eq!(moving, ["alone", "open", "reviewed", "waits", "working"]);
     let drawn: Vec<(String, TaskStatus)> =
-        files.drawn().into_iter().map(|task| (task.id, task.status)).collect();
+        picture.graph_tasks().into_iter().map(|task| (task.id, task.status)).collect();
     let status = |id: &str| drawn.iter().find(|(other, _)| other == id).map(|(_, status)| status);
     for (id, expected) in [
         ("open", TaskStatus::Pending),
@@ -208,15 +206,15 @@ fn the_outlook_of_a_task_follows_from_its_mark_its_attempts_and_its_dependencies
     ] {
         assert_eq!(status(id), Some(&expected), "{id}");
     }
-    assert_eq!((drawn.len(), files.status("gone")), (14, None));
-    let waves = files.waves();
-    assert!(waves.contains(&vec!["alone"]), "{waves:?}");
+    assert_eq!((drawn.len(), picture.status("gone")), (14, None));
+    let waves = picture.waves();
+    assert!(waves.iter().any(|wave| wave.len() == 1 && wave[0].id == "alone"), "{waves:?}");
     assert_eq!(
-        files.flaws(),
+        picture.dependency_flaws(),
         [
-            ("round".to_owned(), "round depends on itself; remove that dependency".to_owned()),
+            ("round", "round depends on itself; remove that dependency".to_owned()),
             (
-                "on-cancelled".to_owned(),
+                "on-cancelled",
                 "on-cancelled depends on cancelled, which is cancelled; remove that dependency"
                     .to_owned()
             ),
@@ -246,12 +244,9 @@ fn every_trace_of_an_attempt_counts() {
     let mut sample = SampleOrchestration::planned(&[("a", &[])]);
     let key = attempts::execution("a", 2);
     let counted = |sample: &SampleOrchestration, iteration| {
-        let picture = Picture::from_snapshot(&sample.seen);
-        let entry = picture.progress.as_ref().unwrap().task("a");
-        (
-            made(&picture, entry, &sample.seen.tries, "a", iteration),
-            attempts::next(&picture, entry, &sample.seen.tries, "a", iteration),
-        )
+        let picture = Picture { iteration, ..Picture::from_snapshot(&sample.seen) };
+        let tries = &sample.seen.tries;
+        (picture.attempts_made(tries, "a"), picture.next_attempt(tries, "a"))
     };
     assert_eq!(counted(&sample, 2), (0, 1));
     for (note, expected) in [
@@ -268,13 +263,13 @@ fn every_trace_of_an_attempt_counts() {
     sample.file("reports/a-report-r2.md", &report("a", 1, None));
     sample.noted("a", "[F]", Some("Attempt 4, Iteration 2"));
     assert_eq!((counted(&sample, 1), counted(&sample, 2)), ((2, 3), (2, 5)));
-    sample.seen.tries.left_failed(&key, now());
+    sample.seen.tries.entry(&key, now()).left_failed += 1;
     assert_eq!(counted(&sample, 2), (2, 5));
     for _ in 0..3 {
-        sample.seen.tries.marked_failed(&key, now());
+        sample.seen.tries.entry(&key, now()).marked_failed += 1;
     }
     assert_eq!(counted(&sample, 2), (3, 6));
-    sample.seen.tries.begun(&key, 5, now());
+    sample.seen.tries.entry(&key, now()).begun = 5;
     assert_eq!(counted(&sample, 2), (5, 8));
     sample.noted("a", "[ ]", None);
     assert_eq!(counted(&sample, 2), (4, 7), "the one that was begun by hand is not over");
@@ -294,7 +289,7 @@ fn the_end_of_a_call_and_the_begin_of_one_are_noted() {
         let mut sample = SampleOrchestration::planned(&[("a", &[])]);
         sample.mark("a", mark);
         let call = Invocation::new(mode, "p/", 1).task("a");
-        note_end(&mut sample.seen, &call, CallEnd::Met, now());
+        sample.seen.note_end(&call, CallEnd::Met, now());
         let key = attempts::execution("a", 1);
         let noted = sample.seen.tries.get(&key).map_or(0, |one| one.left_failed);
         assert_eq!(
@@ -308,7 +303,7 @@ fn the_end_of_a_call_and_the_begin_of_one_are_noted() {
     sample.mark("b", "[P]");
     let call = |mode, task: &str| Invocation::new(mode, "p/", 1).task(task);
     let calls = [call(Mode::Execute, "a"), call(Mode::Execute, "b"), call(Mode::TaskReview, "b")];
-    let after = note_begun(&sample.seen, &calls, now(), now().into()).unwrap();
+    let after = sample.seen.with_begun(&calls, now().into());
     let begun = |id: &str| after.tries.get(&attempts::execution(id, 1)).unwrap().begun;
     let status = |id: &str| after.record.progress.as_ref().unwrap().task(id).unwrap().status;
     assert_eq!((begun("a"), status("a")), (2, TaskMark::Open));
@@ -497,7 +492,10 @@ fn an_unreadable_line_is_told_with_what_to_write() {
              ## Implementation Progress (Iteration 1)\n{line}\n"
         );
         let damage = super::progress::ReadProgress::parse(&text).damage;
-        damage.into_iter().map(|one| (one.line, one.what, one.matters)).collect::<Vec<_>>()
+        damage
+            .into_iter()
+            .map(|one| (one.line, one.what, one.weight == Weight::Invalid))
+            .collect::<Vec<_>>()
     };
     let at = |line: usize, what: &str, matters| (line, what.to_owned(), matters);
     assert_eq!(told("- [ ] a"), []);

@@ -48,7 +48,7 @@ impl Guardrails {
         let mut rails = Guardrails::default();
         let mut findings = Vec::new();
         let mut tell = |line: usize, what: String| {
-            findings.push(OrchestrationFinding::new(OrchestrationFile::Instructions, line, what))
+            findings.push(OrchestrationFile::Instructions.notice(line, what))
         };
         let yaml = match front_matter(text).map(|(yaml, before)| (Yaml::parse(yaml), before)) {
             Some((Ok(yaml), before)) => Some((yaml, before)),

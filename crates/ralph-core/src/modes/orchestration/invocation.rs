@@ -7,6 +7,7 @@ use super::agents::{AgentRole, Mode};
 use crate::state::{OrchestrationCall, OrchestrationState};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,20 +104,18 @@ impl Invocation {
 
     /// True if both texts are the same prompt, ignoring white space at the ends of lines.
     pub fn are_same(one: &str, other: &str) -> bool {
-        same(one, other)
+        let [one, other] = [one, other].map(|text| text.trim().lines().map(str::trim_end));
+        one.eq(other)
     }
 
-    /// True if the text is this call's prompt, ignoring white space at the ends of lines.
-    pub fn is_said_by(&self, text: &str) -> bool {
-        same(&self.prompt(), text)
+    /// The call as a program reads it.
+    pub fn to_json(&self) -> Value {
+        let inputs: Map<String, Value> =
+            self.inputs.iter().map(|(name, said)| ((*name).to_owned(), json!(said))).collect();
+        json!({
+            "agent": self.agent().name(), "mode": self.mode.word(), "inputs": inputs, "prompt": self.prompt(),
+        })
     }
-}
-
-fn same(one: &str, other: &str) -> bool {
-    let lines = |text: &str| -> Vec<String> {
-        text.trim().lines().map(|line| line.trim_end().to_owned()).collect()
-    };
-    lines(one) == lines(other)
 }
 
 /// A call in progress, as known to the program that makes it.
@@ -211,14 +210,15 @@ mod tests {
     #[test]
     fn a_prompt_is_known_again_and_no_other_passes() {
         let call = Invocation::new(Mode::Research, "p/", 1).cycle(2).in_iteration();
-        assert!(call.is_said_by("\nSESSION_PATH: p/ \r\nMODE: research\nCYCLE: 2\nITERATION: 1\n"));
+        let is_said_by = |text: &str| Invocation::are_same(&call.prompt(), text);
+        assert!(is_said_by("\nSESSION_PATH: p/ \r\nMODE: research\nCYCLE: 2\nITERATION: 1\n"));
         for other in [
             "SESSION_PATH: p/\nMODE: research\nCYCLE: 1\nITERATION: 1",
             "SESSION_PATH: p/\nMODE: research\nCYCLE: 2\nITERATION: 1\nMODE: brainstorm",
             "Please: SESSION_PATH: p/\nMODE: research\nCYCLE: 2\nITERATION: 1",
             "",
         ] {
-            assert!(!call.is_said_by(other), "{other}");
+            assert!(!is_said_by(other), "{other}");
         }
     }
 }

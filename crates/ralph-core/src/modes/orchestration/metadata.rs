@@ -88,9 +88,7 @@ impl OrchestrationMetadata {
         text: &str,
         id: &OrchestrationId,
     ) -> (OrchestrationMetadata, Vec<OrchestrationFinding>) {
-        let invalid = |line, what: String| {
-            OrchestrationFinding::invalid(OrchestrationFile::Metadata, line, what)
-        };
+        let invalid = |line, what: String| OrchestrationFile::Metadata.invalid(line, what);
         let yaml = match Yaml::parse(text) {
             Ok(yaml) => yaml,
             Err(flaw) => {
@@ -193,7 +191,7 @@ impl IterationMetadata {
         let yaml = match Yaml::parse(text) {
             Ok(yaml) => yaml,
             Err(flaw) => {
-                let finding = OrchestrationFinding::new(place, flaw.line, flaw.what);
+                let finding = place.notice(flaw.line, flaw.what);
                 return (IterationMetadata::default(), vec![finding]);
             }
         };
@@ -201,10 +199,10 @@ impl IterationMetadata {
         if yaml.number(&["iteration"]) != Some(iteration) {
             let line = yaml.line(&["iteration"]).unwrap_or_default();
             let what = format!("write `iteration: {iteration}`");
-            found.push(OrchestrationFinding::new(place, line, what));
+            found.push(place.notice(line, what));
         }
         if yaml.text(&["started_at"]).is_none() {
-            found.push(OrchestrationFinding::new(place, 0, "`started_at` is missing"));
+            found.push(place.notice(0, "`started_at` is missing"));
         }
         let tasks = yaml.number(&["tasks_defined"]).and_then(|number| number.try_into().ok());
         let metadata = IterationMetadata {

@@ -5,10 +5,14 @@
 
 mod lines;
 
+use super::files::OrchestrationFile;
+use super::finding::OrchestrationFinding;
 use lines::LineKind;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
+
+const FILE: OrchestrationFile<'_> = OrchestrationFile::Progress;
 
 /// What is known of each task, by iteration.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -24,7 +28,7 @@ pub struct Progress {
 pub struct ReadProgress {
     pub progress: Progress,
     /// The lines that could not be read, and what the document lacks.
-    pub damage: Vec<Damage>,
+    pub damage: Vec<OrchestrationFinding>,
     entries: Vec<ReadEntry>,
 }
 
@@ -88,17 +92,6 @@ pub struct IterationRow {
     pub feedbacks: String,
 }
 
-/// A line that could not be read, or something that is missing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Damage {
-    /// The line, counted from 1; 0 for what is missing.
-    pub line: usize,
-    /// What is wrong, and what to write instead.
-    pub what: String,
-    /// False in the table of iterations, on which nothing depends.
-    pub matters: bool,
-}
-
 /// The planning tasks that a section may contain several times, once for each question cycle.
 const IN_CYCLES: [&str; 2] = ["plan-brainstorm", "plan-research"];
 
@@ -126,17 +119,16 @@ impl ReadProgress {
                     }
                 }
                 LineKind::Row(row) => read.progress.set_row(row),
-                LineKind::Damaged(what) => read.damage.push(Damage { line, what, matters: true }),
-                LineKind::DamagedRow(what) => {
-                    read.damage.push(Damage { line, what, matters: false });
-                }
+                LineKind::Damaged(what) => read.damage.push(FILE.invalid(line, what)),
+                // Nothing depends on the table.
+                LineKind::DamagedRow(what) => read.damage.push(FILE.notice(line, what)),
                 LineKind::TableHead | LineKind::Other => {}
             }
         }
         let named = legend.as_deref().unwrap_or_default();
         let unnamed = TaskMark::ALL.into_iter().filter(|status| !named.contains(status));
         let unnamed: Vec<String> = unnamed.map(|status| format!("`{status}`")).collect();
-        let mut missing = |what: String| read.damage.push(Damage { line: 0, what, matters: true });
+        let mut missing = |what: String| read.damage.push(FILE.invalid(0, what));
         if !has_header {
             missing("the header `# Progress` is missing".to_owned());
         }
@@ -160,7 +152,7 @@ impl ReadProgress {
         if let Some(line) = same.first().map(|other| other.line) {
             let what = format!("line {line} has {} too; delete one of them", found.entry.id);
             same.into_iter().for_each(|other| other.is_doubtful = true);
-            self.damage.push(Damage { line: found.line, what, matters: true });
+            self.damage.push(FILE.invalid(found.line, what));
             found.is_doubtful = true;
         } else {
             let section = self.progress.section_mut(found.part, found.iteration);
@@ -311,6 +303,11 @@ impl Progress {
     pub fn planning(&self, iteration: u32) -> impl Iterator<Item = &TaskEntry> {
         let section = self.section(ProgressSection::Planning, iteration);
         section.into_iter().flat_map(|section| &section.entries)
+    }
+
+    /// True if a planning task of an iteration is done.
+    pub fn is_planned(&self, iteration: u32, id: &str) -> bool {
+        self.planning(iteration).any(|entry| entry.id == id && entry.status == TaskMark::Done)
     }
 
     /// The planning task at this place of its section.

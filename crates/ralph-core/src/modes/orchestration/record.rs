@@ -5,8 +5,8 @@
 //! clone, an orchestration of an earlier version) is read as a whole.
 
 use super::files::OrchestrationFile;
-use super::finding::{OrchestrationFinding, Weight};
-use super::metadata::{Counts, IterationMetadata, OrchestrationMetadata};
+use super::finding::OrchestrationFinding;
+use super::metadata::{IterationMetadata, OrchestrationMetadata};
 use super::progress::{Progress, ReadProgress};
 use super::snapshot::Snapshot;
 use serde::{Deserialize, Serialize};
@@ -41,24 +41,18 @@ impl Snapshot {
         let read = self.text(place).map(ReadProgress::parse);
         let Some(kept) = kept else {
             let read = read?;
-            self.damage.extend(read.damage.into_iter().map(|one| match one.matters {
-                true => OrchestrationFinding::invalid(place, one.line, one.what),
-                false => OrchestrationFinding::new(place, one.line, one.what),
-            }));
+            self.damage.extend(read.damage);
             return Some(read.progress);
         };
         let Some(read) = read else {
-            self.damage.push(OrchestrationFinding::new(place, 0, "it was missing"));
+            self.damage.push(place.notice(0, "it was missing"));
             return Some(kept.clone());
         };
-        let damage = read.damage.iter();
-        let told = damage.map(|one| OrchestrationFinding::new(place, one.line, one.what.clone()));
-        self.damage.extend(told);
+        self.damage.extend(read.damage.iter().cloned().map(OrchestrationFinding::mended));
         let (progress, restored) = read.completed_by(kept);
         if self.damage.is_empty() {
             let what = |id: &String| format!("{id} must not be removed; mark it `[C]`");
-            let told = restored.iter().map(|id| OrchestrationFinding::new(place, 0, what(id)));
-            self.damage.extend(told);
+            self.damage.extend(restored.iter().map(|id| place.notice(0, what(id))));
         }
         Some(progress)
     }
@@ -77,16 +71,14 @@ impl Snapshot {
             return Some(metadata);
         };
         let Some((metadata, found)) = read else {
-            self.damage.push(OrchestrationFinding::new(place, 0, "it was missing"));
+            self.damage.push(place.notice(0, "it was missing"));
             return Some(kept.clone());
         };
         if found.is_empty() && metadata.version > kept.version {
             return Some(metadata);
         }
         let standing = metadata.standing.or(kept.standing);
-        let told =
-            found.into_iter().map(|one| OrchestrationFinding { weight: Weight::Notice, ..one });
-        self.damage.extend(told);
+        self.damage.extend(found.into_iter().map(OrchestrationFinding::mended));
         Some(OrchestrationMetadata { standing, ..kept.clone() })
     }
 
@@ -109,31 +101,26 @@ impl Snapshot {
 
     /// Renders the files whose content in `before` is not what the record says, or was damaged.
     pub(super) fn render_status(&mut self, before: &Snapshot) {
-        let is_damaged = |place: OrchestrationFile<'_>| {
-            before.damage.iter().any(|finding| finding.file == place.to_string())
+        let Record { progress, metadata, iterations } = self.record.clone();
+        let differs = |place: OrchestrationFile<'_>, is_same: bool| {
+            !is_same || before.damage.iter().any(|finding| finding.file == place.to_string())
         };
-        let counts = self.record.progress.as_ref().map(Counts::from_progress).unwrap_or_default();
-        let mut rendered = Vec::new();
-        if let Some(progress) = &self.record.progress
-            && (self.record.progress != before.record.progress
-                || is_damaged(OrchestrationFile::Progress))
+        if let Some(progress) = &progress
+            && differs(OrchestrationFile::Progress, self.record.progress == before.record.progress)
         {
-            rendered.push((OrchestrationFile::Progress, progress.render()));
+            self.write(OrchestrationFile::Progress, progress.render());
         }
-        for (iteration, metadata) in &self.record.iterations {
-            let place = OrchestrationFile::IterationMetadata(*iteration);
+        for (iteration, metadata) in &iterations {
             if before.record.iterations.get(iteration) != Some(metadata) {
-                rendered.push((place, metadata.render(*iteration)));
+                let place = OrchestrationFile::IterationMetadata(*iteration);
+                self.write(place, metadata.render(*iteration));
             }
         }
-        if let Some(metadata) = &self.record.metadata
-            && (self.record.metadata != before.record.metadata
-                || is_damaged(OrchestrationFile::Metadata))
+        if let Some(metadata) = &metadata
+            && differs(OrchestrationFile::Metadata, self.record.metadata == before.record.metadata)
         {
-            rendered.push((OrchestrationFile::Metadata, metadata.render(&self.id, counts)));
-        }
-        for (place, text) in rendered {
-            self.files.insert(place.to_string(), Some(text));
+            let text = metadata.render(&self.id, self.counts());
+            self.write(OrchestrationFile::Metadata, text);
         }
         self.damage.clear();
     }
@@ -141,9 +128,8 @@ impl Snapshot {
 
 #[cfg(test)]
 mod tests {
-    use super::super::change::{apply, writes};
+    use super::super::change::writes;
     use super::super::fixture::{SampleOrchestration, now};
-    use super::super::machine::resolve;
     use super::super::snapshot::Picture;
     use super::super::state::{MetadataStatus, State};
     use super::super::validate::{is_invalid, validate};
@@ -160,7 +146,7 @@ mod tests {
         let kept = session.seen.record.clone();
         change(&mut session);
         session.seen.read_status(Some(&kept));
-        let after = apply(&session.seen, &[], now().into()).unwrap();
+        let after = session.seen.clone().rendered(&session.seen, now().into());
         (session.seen, after)
     }
 
@@ -210,7 +196,8 @@ mod tests {
             assert!(seen.damage.iter().any(|it| it.what.contains(told)), "{:?}", seen.damage);
             assert!(!is_invalid(&validate(&seen)), "nobody has to be called");
             assert_eq!(after.record.progress, whole.seen.record.progress, "{told}");
-            assert_eq!(resolve(&Picture::from_snapshot(&after)), (State::Batching, 1), "{told}");
+            let picture = Picture::from_snapshot(&after);
+            assert_eq!((picture.state, picture.iteration), (State::Batching, 1), "{told}");
             assert!(writes(&seen, &after).iter().any(|write| write.path == file), "{told}");
             let mut again = after.clone();
             again.read_status(Some(&after.record));
@@ -225,7 +212,7 @@ mod tests {
                 session.edit("metadata.yaml", "state: BATCHING", "state: COMPLETE");
                 session.edit("metadata.yaml", "version: 1\n", version);
             });
-            resolve(&Picture::from_snapshot(&seen)).0
+            Picture::from_snapshot(&seen).state
         };
         assert_eq!(state("version: 1\n"), State::Batching);
         assert_eq!(state("version: 2\n"), State::Complete);

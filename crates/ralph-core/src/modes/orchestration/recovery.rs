@@ -93,24 +93,8 @@ impl Tries {
         }
     }
 
-    /// Records that a call about the task of an execution left it as failed.
-    pub fn left_failed(&mut self, key: &CallKey, now: Timestamp) {
-        let one = self.entry(key, now);
-        one.left_failed = one.left_failed.saturating_add(1);
-    }
-
-    /// Records that the task of an execution was marked as failed.
-    pub fn marked_failed(&mut self, key: &CallKey, now: Timestamp) {
-        let one = self.entry(key, now);
-        one.marked_failed = one.marked_failed.saturating_add(1);
-    }
-
-    /// Records that the user began this attempt of an execution by hand.
-    pub fn begun(&mut self, key: &CallKey, attempt: u32, now: Timestamp) {
-        self.entry(key, now).begun = attempt;
-    }
-
-    fn entry(&mut self, key: &CallKey, now: Timestamp) -> &mut Try {
+    /// The history of a call, which begins now if there is none.
+    pub fn entry(&mut self, key: &CallKey, now: Timestamp) -> &mut Try {
         let place = self.0.iter().position(|one| one.key == *key).unwrap_or_else(|| {
             let (failures, ends, left_failed, marked_failed, begun) = (0, 0, 0, 0, 0);
             let key = key.clone();
@@ -173,22 +157,18 @@ mod tests {
     #[test]
     fn failures_count_in_a_row_and_each_call_for_itself() {
         let mut tries = Tries::default();
-        for second in 0..3 {
-            tries.ended(&key("task-1"), CallEnd::Failed, at(second));
-        }
+        let one = tries.entry(&key("task-1"), at(2));
+        one.failures = 3;
         assert_eq!(tries.recovery(&key("task-1"), at(3)), Recovery::NotBefore(at(62)));
         assert_eq!(tries.recovery(&key("task-2"), at(3)), Recovery::Again);
-        tries.ended(&key("task-1"), CallEnd::Met, at(4));
-        tries.ended(&key("task-1"), CallEnd::Failed, at(5));
+        tries.entry(&key("task-1"), at(5)).failures = 1;
         assert_eq!(tries.recovery(&key("task-1"), at(5)), Recovery::Again);
-        let one = tries.get(&key("task-1")).unwrap();
-        assert_eq!((one.failures, one.ends, one.last), (1, 1, at(5)));
     }
 
     #[test]
     fn what_is_noted_can_be_stored() {
         let mut tries = Tries::default();
-        tries.ended(&key("task-1"), CallEnd::Failed, at(0));
+        tries.entry(&key("task-1"), at(0)).failures = 1;
         let json = serde_json::to_string(&tries).unwrap();
         assert_eq!(serde_json::from_str::<Tries>(&json).unwrap(), tries);
     }

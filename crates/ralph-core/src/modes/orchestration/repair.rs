@@ -4,11 +4,10 @@
 //! `progress.md` is missing entirely, each task gets the status that its last report shows, so that
 //! finished tasks are not done again.
 
-use super::change::{planning_of, rendered};
+use super::change::planning_of;
 use super::files::OrchestrationFile;
 use super::finding::{OrchestrationFinding, Weight};
 use super::local_time::LocalTime;
-use super::machine::resolve;
 use super::progress::{Progress, ProgressSection, TaskMark};
 use super::report::ReviewVerdict;
 use super::snapshot::{Picture, Snapshot};
@@ -29,13 +28,12 @@ pub fn repair(seen: &Snapshot, now: LocalTime) -> Mended {
     let mut after = seen.clone();
     let mut done = Vec::new();
     let picture = Picture::from_snapshot(seen);
-    let (state, iteration) = resolve(&picture);
-    let is_begun = state != State::Initializing || seen.has(OrchestrationFile::Progress);
+    let is_begun = picture.state != State::Initializing || seen.has(OrchestrationFile::Progress);
     if is_begun && !seen.damage.iter().any(is_unreadable) {
         done.append(&mut after.damage);
-        mend_progress(&mut after, &picture, iteration, &mut done);
-        mend_metadata(&mut after, iteration, now, &mut done);
-        after = rendered(seen, after, now);
+        mend_progress(&mut after, &picture, &mut done);
+        mend_metadata(&mut after, picture.iteration, now, &mut done);
+        after = after.rendered(seen, now);
     }
     let left = validate(&after);
     Mended { after, done, left }
@@ -50,15 +48,14 @@ fn is_unreadable(damage: &OrchestrationFinding) -> bool {
 
 fn mend_progress(
     after: &mut Snapshot,
-    picture: &Picture,
-    iteration: u32,
+    picture: &Picture<'_>,
     done: &mut Vec<OrchestrationFinding>,
 ) {
-    let place = OrchestrationFile::Progress;
+    let (place, iteration) = (OrchestrationFile::Progress, picture.iteration);
     let Some(progress) = &mut after.record.progress else {
         let what = "it was missing; each task has the status that its last report shows";
-        done.push(OrchestrationFinding::new(place, 0, what));
-        after.record.progress = Some(from_reports(picture, iteration));
+        done.push(place.notice(0, what));
+        after.record.progress = Some(from_reports(picture));
         return;
     };
     for (part, ids) in [
@@ -68,13 +65,14 @@ fn mend_progress(
         if progress.section(part, iteration).is_none() {
             progress.add(part, iteration, ids);
             let what = format!("added the section `{} (Iteration {iteration})`", part.heading());
-            done.push(OrchestrationFinding::new(place, 0, what));
+            done.push(place.notice(0, what));
         }
     }
 }
 
 /// Tasks exist only after a breakdown, so planning was over.
-fn from_reports(picture: &Picture, iteration: u32) -> Progress {
+fn from_reports(picture: &Picture<'_>) -> Progress {
+    let iteration = picture.iteration;
     let mut progress = Progress::first(planning_of(1));
     if iteration > 1 {
         progress.start(iteration, planning_of(iteration), "Replanning", "N/A");
@@ -112,11 +110,11 @@ fn mend_metadata(
 ) {
     // The other files show the state, so resolve it without the unreadable file.
     let found = after.record.metadata.take();
-    let (state, _) = resolve(&Picture::from_snapshot(after));
+    let state = Picture::from_snapshot(after).state;
     if found.is_none() {
         let what =
             format!("it was missing; rewrote it with the state {state}, iteration {iteration}");
-        done.push(OrchestrationFinding::new(OrchestrationFile::Metadata, 0, what));
+        done.push(OrchestrationFile::Metadata.notice(0, what));
     }
     let mut metadata = found.unwrap_or_default();
     let now = now.to_string();

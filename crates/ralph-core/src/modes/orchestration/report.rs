@@ -1,6 +1,4 @@
-//! Reports and reviews: the number of the next attempt, and the verdict on an iteration.
-//!
-//! An existing report is never overwritten: the next attempt has a number that no report has.
+//! Reports of attempts, and the verdicts of reviewers on an attempt and on an iteration.
 
 use super::yaml::{Yaml, front_matter};
 
@@ -31,14 +29,6 @@ impl TaskReport {
     }
 }
 
-/// The number of the next attempt: higher than the number of reports, and higher than any report's
-/// own number.
-pub fn next_attempt(reports: &[TaskReport]) -> u32 {
-    let highest = reports.iter().map(|report| report.attempt).max().unwrap_or_default();
-    let count = u32::try_from(reports.len()).unwrap_or(u32::MAX - 1);
-    highest.max(count).saturating_add(1)
-}
-
 /// The last verdict after the heading of part 2, which the executor leaves empty.
 fn verdict(text: &str) -> Option<ReviewVerdict> {
     let behind =
@@ -52,12 +42,6 @@ fn verdict(text: &str) -> Option<ReviewVerdict> {
         }
     });
     verdicts.last()
-}
-
-/// How many attempts of an iteration left a report.
-pub fn attempts_in(reports: &[TaskReport], iteration: u32) -> u32 {
-    let of = |report: &&TaskReport| report.iteration == iteration;
-    u32::try_from(reports.iter().filter(of).count()).unwrap_or(u32::MAX)
 }
 
 /// True if the review of an iteration reports it as complete: in its front matter, as `assessment:
@@ -89,32 +73,8 @@ fn overall(review: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn reports(of: &[(u32, u32)]) -> Vec<TaskReport> {
-        let report = |(attempt, iteration): &(u32, u32)| TaskReport {
-            attempt: *attempt,
-            iteration: *iteration,
-            verdict: Some(ReviewVerdict::Failed),
-        };
-        of.iter().map(report).collect()
-    }
-
     #[test]
-    fn the_next_attempt_writes_over_no_report() {
-        for (of, expected) in [
-            (&[][..], 1),
-            (&[(1, 1)], 2),
-            (&[(1, 1), (2, 1)], 3),
-            (&[(2, 1)], 3),
-            (&[(1, 1), (7, 1)], 8),
-        ] {
-            assert_eq!(next_attempt(&reports(of)), expected, "{of:?}");
-        }
-    }
-
-    #[test]
-    fn attempts_are_counted_for_each_iteration() {
-        let reports = reports(&[(1, 1), (2, 1), (3, 2)]);
-        assert_eq!([1, 2, 3].map(|iteration| attempts_in(&reports, iteration)), [2, 1, 0]);
+    fn a_report_names_its_iteration() {
         let text = "---\ntask_id: task-1\niteration: 2\n---\n# Task Report\n";
         assert_eq!(TaskReport::parse(1, Some(text)).iteration, 2);
         assert_eq!(TaskReport::parse(1, Some("# Task Report")).iteration, 1);

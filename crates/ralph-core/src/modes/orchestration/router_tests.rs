@@ -1,16 +1,17 @@
 //! The router's rules, each compared in whole.
 
 use super::agents::Mode;
-use super::change::{RouterWrite, apply, planning_of, writes};
+use super::change::{planning_of, writes};
 use super::files::OrchestrationFile;
 use super::finding::OrchestrationFinding;
 use super::fixture::{SampleOrchestration, feedback, later, now, report, review};
-use super::invocation::Invocation;
-use super::machine::{Act, MachineStep, met, next, output};
+use super::invocation::{CallKey, Invocation};
+use super::machine::{Act, MachineStep, met, next};
 use super::metadata::{Counts, IterationMetadata};
 use super::progress::{IterationRow, Progress, ProgressSection, ReadProgress, TaskMark};
-use super::rules::{RuleRefusal, Writer, may_call, may_change, may_leave_progress, may_mark};
+use super::rules::{may_call, may_change, may_leave_progress, may_mark};
 use super::signal::UnheardSignal;
+use super::snapshot::Snapshot;
 use super::state::{MetadataStatus, State};
 use crate::stop::RouterStep;
 
@@ -18,8 +19,12 @@ fn finding_texts(found: &[OrchestrationFinding]) -> Vec<String> {
     found.iter().map(|one| format!("{:?} {one}", one.weight)).collect()
 }
 
-fn refused<T>(text: &str) -> Result<T, RuleRefusal> {
-    Err(RuleRefusal(text.to_owned()))
+fn refused<T>(text: &str) -> Result<T, String> {
+    Err(text.to_owned())
+}
+
+fn key(mode: Mode, task: &str) -> CallKey {
+    CallKey { mode, task: task.to_owned(), iteration: 1, cycle: 0 }
 }
 
 #[test]
@@ -37,7 +42,7 @@ fn what_is_known_of_a_file_decides_whether_it_may_change() {
             "tasks/a.md",
             refused("a is done and its file must not change; write a new task"),
         ),
-        (Mode::Rebreakdown, "", "tasks/b.md", Ok(Some(File::Task("b")))),
+        (Mode::Rebreakdown, "", "tasks/b.md", Ok(File::Task("b"))),
         (
             Mode::Update,
             "",
@@ -47,7 +52,7 @@ fn what_is_known_of_a_file_decides_whether_it_may_change() {
                  replace a task",
             ),
         ),
-        (Mode::Update, "", "tasks/c.md", Ok(Some(File::Task("c")))),
+        (Mode::Update, "", "tasks/c.md", Ok(File::Task("c"))),
         (
             Mode::Execute,
             "b",
@@ -56,24 +61,9 @@ fn what_is_known_of_a_file_decides_whether_it_may_change() {
                 "the report of an earlier attempt must not change; write `reports/b-report-r3.md`",
             ),
         ),
-        (
-            Mode::Execute,
-            "b",
-            "reports/b-report-r3.md",
-            Ok(Some(File::Report { task: "b", attempt: 3 })),
-        ),
-        (
-            Mode::Execute,
-            "b",
-            "reports/b-report-r4.md",
-            Ok(Some(File::Report { task: "b", attempt: 4 })),
-        ),
-        (
-            Mode::Execute,
-            "a",
-            "reports/a-report.md",
-            Ok(Some(File::Report { task: "a", attempt: 1 })),
-        ),
+        (Mode::Execute, "b", "reports/b-report-r3.md", Ok(File::Report { task: "b", attempt: 3 })),
+        (Mode::Execute, "b", "reports/b-report-r4.md", Ok(File::Report { task: "b", attempt: 4 })),
+        (Mode::Execute, "a", "reports/a-report.md", Ok(File::Report { task: "a", attempt: 1 })),
         (
             Mode::Execute,
             "a",
@@ -92,8 +82,8 @@ fn what_is_known_of_a_file_decides_whether_it_may_change() {
             "plan.iteration-1.md",
             refused("`plan.iteration-1.md` is a snapshot and must not change; write `plan.md`"),
         ),
-        (Mode::Update, "", "plan.iteration-2.md", Ok(Some(File::PlanSnapshot(2)))),
-        (Mode::Update, "", "../260131-120000.instructions.md", Ok(Some(File::Instructions))),
+        (Mode::Update, "", "plan.iteration-2.md", Ok(File::PlanSnapshot(2))),
+        (Mode::Update, "", "../260131-120000.instructions.md", Ok(File::Instructions)),
         (
             Mode::Execute,
             "a",
@@ -104,10 +94,7 @@ fn what_is_known_of_a_file_decides_whether_it_may_change() {
             Mode::Update,
             "",
             "signals/inputs/x",
-            refused(
-                "`signals/inputs/x` is written by a person, `ralph session`, not by \
-                 Ralph-v2-Planner",
-            ),
+            refused("`signals/inputs/x` is written by the user, not by Ralph-v2-Planner"),
         ),
         (
             Mode::Execute,
@@ -119,20 +106,8 @@ fn what_is_known_of_a_file_decides_whether_it_may_change() {
             ),
         ),
     ] {
-        let writer = Writer::Agent { mode, task };
-        assert_eq!(may_change(writer, &sample.seen, path), expected, "{mode} {path}");
+        assert_eq!(may_change(&key(mode, task), &sample.seen, path), expected, "{mode} {path}");
     }
-    assert_eq!(
-        may_change(Writer::Main, &sample.seen, "plan.md"),
-        refused(
-            "the orchestrating conversation must not write the orchestration's files; call the agent \
-             that `ralph session next` names"
-        )
-    );
-    assert_eq!(
-        may_change(Writer::Stranger, &sample.seen, "plan.md"),
-        refused("only the orchestration's agents write its files; return your result as text")
-    );
 }
 
 #[test]
@@ -157,15 +132,18 @@ fn progress_is_left_readable_and_with_marks_of_its_own() {
         (Mode::Execute, text.replace("# Progress\n", ""), Ok(())),
         (Mode::Execute, text.replace("| 1 | Planning", "| one | Planning"), Ok(())),
     ] {
-        assert_eq!(may_leave_progress(mode, "a", &sample.seen, &left), expected, "{left}");
+        assert_eq!(may_leave_progress(&key(mode, "a"), &sample.seen, &left), expected, "{left}");
     }
     // The damage of another is not this agent's.
     let kept = sample.seen.record.clone();
     sample.seen.files.insert("progress.md".to_owned(), Some(broken.clone()));
     sample.seen.read_status(Some(&kept));
-    assert_eq!(may_leave_progress(Mode::Execute, "a", &sample.seen, &broken), Ok(()));
+    assert_eq!(may_leave_progress(&key(Mode::Execute, "a"), &sample.seen, &broken), Ok(()));
     let marked = broken.replace("[ ] b", "[x] b");
-    assert_eq!(may_leave_progress(Mode::Execute, "a", &sample.seen, &marked), refused(of_another));
+    assert_eq!(
+        may_leave_progress(&key(Mode::Execute, "a"), &sample.seen, &marked),
+        refused(of_another)
+    );
 }
 
 #[test]
@@ -187,21 +165,21 @@ fn each_planning_task_is_marked_in_its_own_mode() {
         let iteration = if place < 4 { 1 } else { 2 };
         after.planning_mut(iteration, place % 4).unwrap().set(TaskMark::Done, None);
         for mode in Mode::all() {
-            let may = may_mark(mode, "", &before, &after).is_ok();
+            let may = may_mark(&key(mode, ""), &before, &after).is_ok();
             assert_eq!(may, mode == own || mode == Mode::RepairState, "{mode} {id}");
         }
     }
     let mut after = before.clone();
     after.planning_mut(1, 0).unwrap().set(TaskMark::Done, None);
     assert_eq!(
-        may_mark(Mode::Research, "", &before, &after),
+        may_mark(&key(Mode::Research, ""), &before, &after),
         refused(
-            "Ralph-v2-Questioner must not mark plan-init; in research it marks plan-research or \
-             plan-reresearch of the planning tasks"
+            "Ralph-v2-Questioner must not mark plan-init; in research it marks plan-research of the \
+             planning tasks"
         )
     );
     assert_eq!(
-        may_mark(Mode::Execute, "", &before, &after),
+        may_mark(&key(Mode::Execute, ""), &before, &after),
         refused(
             "Ralph-v2-Executor must not mark plan-init; in EXECUTE it marks none of the planning tasks"
         )
@@ -244,15 +222,15 @@ fn a_mark_that_is_not_allowed_is_refused_in_these_words() {
             refused("a is done and must not change; add a new task"),
         ),
     ] {
-        assert_eq!(may_mark(mode, "b", &before, &after), expected, "{mode}");
+        assert_eq!(may_mark(&key(mode, "b"), &before, &after), expected, "{mode}");
     }
     let mut more = before.clone();
     more.add(ProgressSection::Implementation, 1, &["e"]);
     assert_eq!(
-        may_mark(Mode::Execute, "b", &before, &more),
+        may_mark(&key(Mode::Execute, "b"), &before, &more),
         refused("only the planner adds e; name it in the report")
     );
-    assert_eq!(may_mark(Mode::Update, "b", &before, &more), Ok(()));
+    assert_eq!(may_mark(&key(Mode::Update, "b"), &before, &more), Ok(()));
 }
 
 #[test]
@@ -284,12 +262,14 @@ fn a_call_that_is_not_due_is_answered_with_the_one_that_is() {
              Ralph-v2-Questioner, Ralph-v2-Executor, Ralph-v2-Reviewer"
         )
     );
-    assert_eq!(may_call(&given, "Ralph-v2-Reviewer", &given[1].prompt()), Ok(1));
+    assert_eq!(may_call(&given, "Ralph-v2-Reviewer", &given[1].prompt()), Ok(&given[1]));
 }
 
 #[track_caller]
-fn applied(sample: &SampleOrchestration, changes: &[RouterWrite]) -> super::snapshot::Snapshot {
-    apply(&sample.seen, changes, later(5).into()).unwrap()
+fn applied(sample: &SampleOrchestration, change: impl FnOnce(&mut Snapshot)) -> Snapshot {
+    let mut after = sample.seen.clone();
+    change(&mut after);
+    after.rendered(&sample.seen, later(5).into())
 }
 
 #[test]
@@ -298,8 +278,8 @@ fn steers_that_were_heard_are_noted_in_the_plan() {
     let mut sample = SampleOrchestration::initialized();
     sample.seen.signals = signals.map(|(name, text)| UnheardSignal::read(name, text)).into();
     let noted = |sample: &SampleOrchestration, names: &[&str]| {
-        let names = names.iter().map(|name| (*name).to_owned()).collect();
-        let after = applied(sample, &[RouterWrite::NotePlan(names)]);
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let after = applied(sample, |after| after.note_plan(&names));
         after.text(OrchestrationFile::Plan).map(str::to_owned)
     };
     assert_eq!(noted(&sample, &["2"]).as_deref(), Some("Goal: a door\n"));
@@ -314,7 +294,7 @@ fn steers_that_were_heard_are_noted_in_the_plan() {
     );
     sample.remove("plan.md");
     assert_eq!(noted(&sample, &["1"]), None);
-    let heard = applied(&sample, &[RouterWrite::Heard(vec!["1".to_owned(), "2".to_owned()])]);
+    let heard = sample.seen.without_signals(&["1".to_owned(), "2".to_owned()]);
     assert_eq!(heard.signals, [UnheardSignal::read("3", "STEER: later")]);
 }
 
@@ -327,41 +307,45 @@ fn row(iteration: u32, status: &str, tasks: &str, feedbacks: &str) -> IterationR
 fn the_table_of_iterations_has_one_row_for_each() {
     let mut sample = SampleOrchestration::planned(&[("a", &[]), ("b", &[])]);
     sample.mark("a", "[x]");
-    let rows = |sample: &SampleOrchestration, change: RouterWrite| {
-        applied(sample, &[change]).record.progress.unwrap().iterations
+    let rows = |sample: &SampleOrchestration, change: &dyn Fn(&mut Snapshot)| {
+        applied(sample, change).record.progress.unwrap().iterations
     };
-    let begin =
-        |iteration| RouterWrite::Begin { iteration, feedbacks: vec!["s".into(), "t".into()] };
-    let executing = |iteration| RouterWrite::Row { iteration, status: "Executing" };
+    let begin = |iteration| {
+        let feedbacks = ["s".to_owned(), "t".to_owned()];
+        move |after: &mut Snapshot| after.begin(iteration, &feedbacks, later(5).into())
+    };
+    let executing = |iteration| move |after: &mut Snapshot| after.set_row(iteration, "Executing");
     assert_eq!(
-        rows(&sample, begin(2)),
+        rows(&sample, &begin(2)),
         [row(1, "Planning", "0/0", "N/A"), row(2, "Replanning", "0/0", "s, t")]
     );
-    assert_eq!(rows(&sample, begin(1)), [row(1, "Replanning", "0/0", "s, t")]);
-    assert_eq!(rows(&sample, executing(1)), [row(1, "Executing", "1/2", "N/A")]);
+    assert_eq!(rows(&sample, &begin(1)), [row(1, "Replanning", "0/0", "s, t")]);
+    assert_eq!(rows(&sample, &executing(1)), [row(1, "Executing", "1/2", "N/A")]);
     sample.progress().iterations.clear();
     assert_eq!(
-        rows(&sample, begin(2)),
+        rows(&sample, &begin(2)),
         [row(1, "Complete", "1/2", "N/A"), row(2, "Replanning", "0/0", "s, t")]
     );
-    assert_eq!(rows(&sample, begin(1)), [row(1, "Replanning", "0/0", "s, t")]);
+    assert_eq!(rows(&sample, &begin(1)), [row(1, "Replanning", "0/0", "s, t")]);
     for path in
         ["2/feedbacks/x/feedbacks.md", "2/feedbacks/y/feedbacks.md", "2/feedbacks/z/app.log"]
     {
         sample.file(&format!("iterations/{path}"), &feedback(2));
     }
     sample.file("iterations/3/feedbacks/w/feedbacks.md", &feedback(3));
-    assert_eq!(rows(&sample, executing(2)), [row(2, "Executing", "1/2", "x, y")]);
-    assert_eq!(rows(&sample, executing(4)), [row(4, "Executing", "1/2", "N/A")]);
+    assert_eq!(rows(&sample, &executing(2)), [row(2, "Executing", "1/2", "x, y")]);
+    assert_eq!(rows(&sample, &executing(4)), [row(4, "Executing", "1/2", "N/A")]);
 }
 
 #[test]
 fn a_change_sets_what_it_names_and_is_counted_once() {
     let sample = SampleOrchestration::planned(&[("a", &[])]);
-    let metadata = |change: RouterWrite| applied(&sample, &[change]).record.metadata.unwrap();
-    let enter = |wave| RouterWrite::Enter { state: State::ExecutingBatch, iteration: 2, wave };
+    let now = later(5).into();
+    let enter = |wave| move |after: &mut Snapshot| after.enter(State::ExecutingBatch, 2, wave, now);
+    let metadata =
+        |change: &dyn Fn(&mut Snapshot)| applied(&sample, change).record.metadata.unwrap();
     let before = sample.seen.record.metadata.clone().unwrap();
-    let entered = metadata(enter(Some(3)));
+    let entered = metadata(&enter(Some(3)));
     assert_eq!(
         entered,
         super::metadata::OrchestrationMetadata {
@@ -373,16 +357,18 @@ fn a_change_sets_what_it_names_and_is_counted_once() {
             ..before
         }
     );
-    let twice = [enter(Some(3)), enter(None)];
-    assert_eq!(applied(&sample, &twice).record.metadata, Some(entered));
+    let twice = |after: &mut Snapshot| {
+        enter(Some(3))(after);
+        enter(None)(after);
+    };
+    assert_eq!(metadata(&twice), entered);
     let mut bare = SampleOrchestration::planned(&[("a", &[])]);
     bare.remove("metadata.yaml");
-    let first = RouterWrite::Metadata { state: State::Batching, iteration: 1 };
-    let after = applied(&bare, &[first]);
+    let after = applied(&bare, |after| after.enter(State::Batching, 1, None, now));
     assert_eq!(after.record.metadata.as_ref().unwrap().version, Some(1));
     let paths: Vec<String> = writes(&bare.seen, &after).into_iter().map(|one| one.path).collect();
     assert_eq!(paths, ["metadata.yaml"]);
-    let iteration = |change| applied(&sample, &[change]).record.iterations;
+    let iteration = |change: &dyn Fn(&mut Snapshot)| applied(&sample, change).record.iterations;
     let started_at = Some("2026-01-31T12:00:00+00:00".to_owned());
     let at = Some("2026-01-31T12:05:00+00:00".to_owned());
     let of = |started_at, planning_completed_at, completed_at, tasks_defined| IterationMetadata {
@@ -392,30 +378,20 @@ fn a_change_sets_what_it_names_and_is_counted_once() {
         tasks_defined,
     };
     assert_eq!(
-        iteration(RouterWrite::Planned(1)),
+        iteration(&|after| after.end_planning(1, now)),
         [(1, of(started_at.clone(), at.clone(), None, 1))].into()
     );
     assert_eq!(
-        iteration(RouterWrite::Completed(2)),
-        [(1, of(started_at, None, None, 0)), (2, of(at.clone(), None, at, 0))].into()
+        iteration(&|after| drop(after.iteration_mut(2, now).planning_completed_at.take())),
+        [(1, of(started_at, None, None, 0)), (2, of(at, None, None, 0))].into()
     );
-    let marked = RouterWrite::MarkPlanning {
-        iteration: 1,
-        at: 1,
-        status: TaskMark::Cancelled,
-        note: Some("cycle 1".to_owned()),
-    };
-    let progress = applied(&sample, &[marked]).record.progress.unwrap();
+    let marked = sample.seen.marked("plan-brainstorm", TaskMark::Cancelled, Some("cycle 1"), now);
+    let progress = marked.unwrap().record.progress.unwrap();
     let entry = progress.planning(1).nth(1).unwrap();
+    assert_eq!((entry.status, entry.note.as_str()), (TaskMark::Cancelled, "(cycle 1)"));
     assert_eq!(
-        (entry.id.as_str(), entry.status, entry.note.as_str()),
-        ("plan-brainstorm", TaskMark::Cancelled, "(cycle 1)")
-    );
-    let nowhere =
-        RouterWrite::MarkPlanning { iteration: 1, at: 9, status: TaskMark::Done, note: None };
-    assert_eq!(
-        apply(&sample.seen, &[nowhere], now().into()).unwrap_err(),
-        "could not find the planning task in `progress.md`; ask again"
+        sample.seen.marked("b", TaskMark::Done, None, now).unwrap_err(),
+        "could not find b in `progress.md`; add it as `- [ ] b`"
     );
     assert_eq!(
         [0, 1, 2].map(|n| planning_of(n)[0]),
@@ -437,13 +413,13 @@ fn what_was_damaged_is_rendered_anew_and_what_is_invalid_is_left() {
             "Notice progress.md:18: `[?]` is not a status; write one of `[ ]`, `[/]`, `[P]`, `[x]`, `[F]`, `[C]`"
         ]
     );
-    let after = applied(&sample, &[]);
+    let after = applied(&sample, |_| ());
     assert_eq!(after.text(OrchestrationFile::Progress), Some(text.as_str()));
     assert_eq!(after.record.metadata.as_ref().unwrap().version, Some(2));
     assert_eq!(after.damage, []);
     // Without anything kept, nobody may guess.
     sample.seen.read_status(None);
-    assert_eq!(applied(&sample, &[]), sample.seen);
+    assert_eq!(applied(&sample, |_| ()), sample.seen);
 }
 
 #[test]
@@ -574,7 +550,7 @@ fn step(act: Act) -> MachineStep {
         state: State::ExecutingBatch,
         iteration: 2,
         wave: Some(3),
-        changes: Vec::new(),
+        after: SampleOrchestration::empty().seen,
         heard: vec!["1".to_owned()],
         act,
         findings: Vec::new(),
@@ -676,11 +652,11 @@ fn every_act_has_its_word_its_sentence_and_its_step() {
         ),
     ] {
         assert_eq!((act.status(), act.is_end(), act.to_string()), (status, is_end, text.clone()));
-        let step = step(act);
-        let routed = step.routed(&sample.seen);
+        let step = MachineStep { after: sample.seen.clone(), ..step(act) };
+        let routed = step.routed();
         assert_eq!((routed.due, routed.says.as_str()), (due, says));
         assert_eq!((routed.heard.as_slice(), routed.stands.len()), (&["1".to_owned()][..], 16));
-        let output = output(&sample.seen, &step);
+        let output = step.output();
         assert_eq!(
             (output.status, output.next_action, output.current_state, output.current_wave),
             (status, text, "EXECUTING_BATCH", 3)
@@ -692,7 +668,10 @@ fn every_act_has_its_word_its_sentence_and_its_step() {
 
 #[test]
 fn a_new_file_is_progress_and_a_new_time_of_update_is_not() {
-    let stands = |sample: &SampleOrchestration| step(Act::Complete).routed(&sample.seen).stands;
+    let stands_at = |sample: &SampleOrchestration, act| {
+        MachineStep { after: sample.seen.clone(), ..step(act) }.routed().stands
+    };
+    let stands = |sample: &SampleOrchestration| stands_at(sample, Act::Complete);
     let mut sample = SampleOrchestration::planned(&[("a", &[])]);
     let before = stands(&sample);
     sample.edit("metadata.yaml", "updated_at: 2026-01-31", "updated_at: 2026-02-01");
@@ -704,7 +683,7 @@ fn a_new_file_is_progress_and_a_new_time_of_update_is_not() {
     others.push(stands(&sample));
     sample.file("x.md", "b\na");
     others.push(stands(&sample));
-    others.push(step(Act::Failed("x".to_owned())).routed(&sample.seen).stands);
+    others.push(stands_at(&sample, Act::Failed("x".to_owned())));
     let all: std::collections::BTreeSet<&String> = others.iter().collect();
     assert_eq!(all.len(), others.len());
 }
@@ -718,7 +697,7 @@ fn a_message_is_heard_once_its_last_call_is_made_and_noted_only_while_planning()
     let made = |sample: &SampleOrchestration, n: usize| {
         let step = next(&sample.seen, now());
         let Act::Invoke(calls) = &step.act else { panic!("{:?}", step.act) };
-        let after = step.made(&sample.seen, &calls[..n], now(), now().into()).unwrap();
+        let after = step.made(&calls[..n], now());
         let plan = after.text(OrchestrationFile::Plan).unwrap().to_owned();
         (calls.len(), plan, after.signals.len(), after.running.map(|running| running.len()))
     };

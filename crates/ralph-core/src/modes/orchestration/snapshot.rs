@@ -1,7 +1,6 @@
 //! An orchestration's folder as it was found: file names, texts, and what they mean together.
 //!
-//! [`Snapshot`] is the raw data. [`Picture`] is the router's view of it; it borrows nothing and is
-//! rebuilt after each change.
+//! [`Snapshot`] is the raw data. [`Picture`] is what is read from it, and is built anew after each change.
 
 use super::feedback::{self, FeedbackBatch};
 use super::files::{self, OrchestrationFile};
@@ -9,15 +8,19 @@ use super::finding::OrchestrationFinding;
 use super::guardrails::Guardrails;
 use super::id::OrchestrationId;
 use super::invocation::Running;
-use super::metadata::{IterationMetadata, OrchestrationMetadata};
-use super::progress::Progress;
+use super::metadata::{Counts, IterationMetadata, OrchestrationMetadata};
+use super::progress::{Progress, TaskMark};
 use super::record::Record;
 use super::recovery::Tries;
 use super::report::{self, TaskReport};
 use super::signal::UnheardSignal;
-use super::state::MetadataStatus;
+use super::state::{MetadataStatus, State};
 use super::task::TaskFile;
+use super::validate;
 use std::collections::BTreeMap;
+
+/// What is known of the tasks before a planner has laid out the orchestration.
+static NO_PROGRESS: Progress = Progress { sections: Vec::new(), iterations: Vec::new() };
 
 /// An orchestration's folder as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,21 +68,30 @@ impl Snapshot {
         self.record.metadata.as_ref()?.standing
     }
 
+    /// The status of each task; empty if it is not known.
+    pub fn progress(&self) -> &Progress {
+        self.record.progress.as_ref().unwrap_or(&NO_PROGRESS)
+    }
+
+    pub fn counts(&self) -> Counts {
+        Counts::from_progress(self.progress())
+    }
+
     pub fn has(&self, place: OrchestrationFile<'_>) -> bool {
         self.files.contains_key(&place.to_string())
     }
 }
 
-/// The router's view of an orchestration.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Picture {
+/// What the files of an orchestration say, and what is wrong with them.
+#[derive(Debug)]
+pub struct Picture<'a> {
+    pub seen: &'a Snapshot,
     /// `.ralph-sessions/<SESSION_ID>/`.
     pub path: String,
     pub rails: Guardrails,
-    /// The progress document; `None` if it is missing.
-    pub progress: Option<Progress>,
+    pub progress: &'a Progress,
     /// The metadata; `None` if they are missing.
-    pub metadata: Option<OrchestrationMetadata>,
+    pub metadata: Option<&'a OrchestrationMetadata>,
     /// The tasks that have a file, in the order of their ids.
     pub tasks: Vec<TaskFile>,
     pub reports: BTreeMap<String, Vec<TaskReport>>,
@@ -89,26 +101,32 @@ pub struct Picture {
     pub reviews: BTreeMap<u32, bool>,
     /// The latest iteration that has a folder; 0 if there is none.
     pub latest_iteration: u32,
-    /// The problems found, worst first.
+    /// The current iteration, from the metadata or else from the other files.
+    pub iteration: u32,
+    /// The state, from the metadata or else from the other files.
+    pub state: State,
+    /// The problems found: worst first, then by file and line.
     pub findings: Vec<OrchestrationFinding>,
 }
 
-impl Picture {
-    pub fn from_snapshot(seen: &Snapshot) -> Picture {
-        let mut findings = Vec::new();
-        let (rails, found) = Guardrails::parse(seen.instructions.as_deref().unwrap_or_default());
-        findings.extend(found);
+impl<'a> Picture<'a> {
+    pub fn from_snapshot(seen: &'a Snapshot) -> Picture<'a> {
+        let (rails, mut findings) =
+            Guardrails::parse(seen.instructions.as_deref().unwrap_or_default());
         findings.extend(seen.damage.iter().cloned());
         let mut picture = Picture {
+            seen,
             path: files::folder(&seen.id),
             rails,
-            progress: seen.record.progress.clone(),
-            metadata: seen.record.metadata.clone(),
+            progress: seen.progress(),
+            metadata: seen.record.metadata.as_ref(),
             tasks: Vec::new(),
             reports: BTreeMap::new(),
             feedbacks: BTreeMap::new(),
             reviews: BTreeMap::new(),
             latest_iteration: 0,
+            iteration: 1,
+            state: State::Initializing,
             findings,
         };
         for (path, text) in &seen.files {
@@ -117,7 +135,40 @@ impl Picture {
             }
         }
         picture.tasks.sort_by_key(|task| in_order(&task.id));
+        let noted = picture.metadata.and_then(|metadata| metadata.iteration);
+        let inferred = || picture.progress.latest_iteration().max(picture.latest_iteration).max(1);
+        picture.iteration = noted.unwrap_or_else(inferred);
+        let noted = picture.metadata.and_then(|metadata| metadata.state);
+        let noted = noted.filter(|state| *state != State::RepairState);
+        picture.state = noted.unwrap_or_else(|| picture.inferred_state());
+        picture.findings = validate::findings(&picture);
         picture
+    }
+
+    /// The state that the files show.
+    fn inferred_state(&self) -> State {
+        let (progress, iteration) = (self.progress, self.iteration);
+        let is_open = |id: &str| {
+            progress.planning(iteration).any(|entry| entry.id == id && !entry.status.is_settled())
+        };
+        let is_planned = progress.planning(iteration).all(|entry| entry.status.is_settled());
+        let has = |status: TaskMark| progress.tasks().iter().any(|entry| entry.status == status);
+        match () {
+            // Without metadata and reports, the setup was interrupted; otherwise a file was lost.
+            () if self.seen.record.progress.is_none() => {
+                match self.metadata.is_none() && self.reports.is_empty() {
+                    true => State::Initializing,
+                    false => State::RepairState,
+                }
+            }
+            () if iteration == 1 && is_open("plan-init") => State::Initializing,
+            () if !is_planned && iteration == 1 => State::Planning,
+            () if !is_planned => State::Replanning,
+            () if self.reviews.contains_key(&iteration) => State::SessionReview,
+            () if has(TaskMark::InProgress) => State::ExecutingBatch,
+            () if has(TaskMark::ReviewPending) => State::ReviewingBatch,
+            () => State::Batching,
+        }
     }
 
     fn take(&mut self, place: OrchestrationFile<'_>, text: Option<&str>) {

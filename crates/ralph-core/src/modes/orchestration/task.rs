@@ -36,14 +36,10 @@ impl TaskFile {
             TaskFile { id: id.to_owned(), parallel: true, is_sound: true, ..TaskFile::default() };
         let mut lines: Option<(Vec<String>, usize)> = None;
         match front_matter(text).map(|(yaml, before)| (Yaml::parse(yaml), before)) {
-            None => found.push(OrchestrationFinding::new(
-                place,
-                1,
-                "no front matter; begin the file with `---`",
-            )),
+            None => found.push(place.notice(1, "no front matter; begin the file with `---`")),
             Some((Err(flaw), before)) => {
                 task.is_sound = false;
-                found.push(OrchestrationFinding::blocks(place, flaw.line + before, flaw.what));
+                found.push(place.blocks(flaw.line + before, flaw.what));
             }
             Some((Ok(yaml), before)) => {
                 let line = |name: &str| yaml.line(&[name]).unwrap_or_default() + before;
@@ -51,14 +47,11 @@ impl TaskFile {
                 task.parallel = yaml.text(&["type"]) != Some("Sequential");
                 match yaml.text(&["id"]) {
                     Some(said) if said == id => {}
-                    Some(said) => found.push(OrchestrationFinding::new(
-                        place,
+                    Some(said) => found.push(place.notice(
                         line("id"),
                         format!("`id: {said}` differs from the file's name and is ignored"),
                     )),
-                    None => {
-                        found.push(OrchestrationFinding::new(place, 1, format!("write `id: {id}`")))
-                    }
+                    None => found.push(place.notice(1, format!("write `id: {id}`"))),
                 }
                 lines = yaml.list(&["depends_on"]).map(|ids| (ids, line("depends_on")));
                 if lines.is_none() && yaml.value(&["depends_on"]).is_some() {
@@ -70,11 +63,7 @@ impl TaskFile {
         let body = body(text);
         for wanted in SECTIONS {
             if !body.iter().any(|line| line.heading == Some(wanted)) {
-                found.push(OrchestrationFinding::new(
-                    place,
-                    0,
-                    format!("the section `## {wanted}` is missing"),
-                ));
+                found.push(place.notice(0, format!("the section `## {wanted}` is missing")));
             }
         }
         task.title = title(&body);
@@ -92,7 +81,7 @@ impl TaskFile {
         for bad in ids.iter().filter(|id| !is_task_id(id)) {
             task.is_sound = false;
             let what = format!("`{bad}` is not a task id; write `depends_on: [task-1]`");
-            found.push(OrchestrationFinding::blocks(place, line, what));
+            found.push(place.blocks(line, what));
         }
         task.depends_on = ids;
         (task, found)
@@ -100,11 +89,7 @@ impl TaskFile {
 }
 
 fn unreadable(place: OrchestrationFile<'_>, line: usize) -> OrchestrationFinding {
-    OrchestrationFinding::blocks(
-        place,
-        line,
-        "`depends_on` cannot be read; write `depends_on: [task-1, task-2]`",
-    )
+    place.blocks(line, "`depends_on` cannot be read; write `depends_on: [task-1, task-2]`")
 }
 
 struct TaskFileLine<'a> {

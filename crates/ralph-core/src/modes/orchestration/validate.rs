@@ -7,60 +7,45 @@
 use super::feedback;
 use super::files::OrchestrationFile;
 use super::finding::{OrchestrationFinding, Weight};
-use super::machine::resolve;
-use super::progress::{Progress, ProgressSection, TaskMark};
+use super::progress::{ProgressSection, TaskMark};
 use super::snapshot::{Picture, Snapshot};
 use super::state::State;
-use super::waves::TaskFiles;
 use std::collections::BTreeMap;
 
 /// Reports all problems: worst first, then by file and line.
 pub fn validate(seen: &Snapshot) -> Vec<OrchestrationFinding> {
-    findings(seen, &Picture::from_snapshot(seen))
+    Picture::from_snapshot(seen).findings
 }
 
-pub(super) fn findings(seen: &Snapshot, picture: &Picture) -> Vec<OrchestrationFinding> {
+/// The problems of single files that a picture holds, and those of the files together.
+pub(super) fn findings(picture: &Picture<'_>) -> Vec<OrchestrationFinding> {
+    let Picture { seen, state, iteration, .. } = *picture;
     let mut found = picture.findings.clone();
-    let (state, iteration) = resolve(picture);
     if state != State::Initializing {
         if picture.metadata.is_none() {
             let what = "it is missing; the state is inferred from the other files";
-            found.push(OrchestrationFinding::new(OrchestrationFile::Metadata, 0, what));
+            found.push(OrchestrationFile::Metadata.notice(0, what));
         }
         if !seen.has(OrchestrationFile::Plan) {
-            found.push(OrchestrationFinding::new(
-                OrchestrationFile::Plan,
-                0,
-                "it is missing; write the task into it",
-            ));
+            found.push(OrchestrationFile::Plan.notice(0, "it is missing; write the task into it"));
         }
-        match &picture.progress {
-            None => found.push(OrchestrationFinding::invalid(
-                OrchestrationFile::Progress,
-                0,
-                "it is missing",
-            )),
-            Some(progress) => {
-                found.extend(of_progress(progress, iteration));
-                found.extend(of_tasks(picture, progress));
-                found.extend(marks_elsewhere(seen, progress));
-            }
+        if seen.record.progress.is_none() {
+            found.push(OrchestrationFile::Progress.invalid(0, "it is missing"));
+        } else {
+            of_progress(picture, &mut found);
+            marks_elsewhere(picture, &mut found);
         }
         found.extend(of_feedback(seen, state, iteration));
-        found.extend(
-            (1..iteration).filter(|old| !seen.has(OrchestrationFile::PlanSnapshot(*old))).map(
-                |old| {
-                    let what = "it is missing, so the earlier plan is lost";
-                    OrchestrationFinding::new(OrchestrationFile::PlanSnapshot(old), 0, what)
-                },
-            ),
-        );
+        for old in 1..iteration {
+            let place = OrchestrationFile::PlanSnapshot(old);
+            if !seen.has(place) {
+                found.push(place.notice(0, "it is missing, so the earlier plan is lost"));
+            }
+        }
     }
     found.sort_by(|one, other| {
-        other
-            .weight
-            .cmp(&one.weight)
-            .then_with(|| (&one.file, one.line).cmp(&(&other.file, other.line)))
+        let by_place = || (&one.file, one.line).cmp(&(&other.file, other.line));
+        other.weight.cmp(&one.weight).then_with(by_place)
     });
     found.dedup();
     found
@@ -93,11 +78,9 @@ pub(super) fn of_feedback(
                     "it is in no batch; move it to `iterations/{}/feedbacks/<YYYYMMDD-hhmmss>/`",
                     of.max(next.min(2))
                 );
-                found.push(OrchestrationFinding::blocks(
-                    OrchestrationFile::Iteration { iteration: of, file: rest },
-                    0,
-                    what,
-                ));
+                found.push(
+                    OrchestrationFile::Iteration { iteration: of, file: rest }.blocks(0, what),
+                );
             }
             None => {}
         }
@@ -114,7 +97,7 @@ pub(super) fn of_feedback(
             }
         };
         let place = OrchestrationFile::Feedback { iteration: of, stamp, file: feedback::FILE };
-        found.push(OrchestrationFinding::blocks(place, 0, what));
+        found.push(place.blocks(0, what));
     }
     found
 }
@@ -124,56 +107,41 @@ pub fn is_invalid(findings: &[OrchestrationFinding]) -> bool {
     findings.iter().any(|finding| finding.weight == Weight::Invalid)
 }
 
-fn of_progress(progress: &Progress, iteration: u32) -> Vec<OrchestrationFinding> {
-    [ProgressSection::Planning, ProgressSection::Implementation]
-        .into_iter()
-        .filter(|part| progress.section(*part, iteration).is_none())
-        .map(|part| {
-            let what =
-                format!("the section `## {} (Iteration {iteration})` is missing", part.heading());
-            OrchestrationFinding::invalid(OrchestrationFile::Progress, 0, what)
-        })
-        .collect()
-}
-
-fn of_tasks(picture: &Picture, progress: &Progress) -> Vec<OrchestrationFinding> {
-    let mut found = Vec::new();
+fn of_progress(picture: &Picture<'_>, found: &mut Vec<OrchestrationFinding>) {
+    let (progress, iteration, place) =
+        (picture.progress, picture.iteration, OrchestrationFile::Progress);
+    for part in [ProgressSection::Planning, ProgressSection::Implementation] {
+        if progress.section(part, iteration).is_none() {
+            let heading = part.heading();
+            let what = format!("the section `## {heading} (Iteration {iteration})` is missing");
+            found.push(place.invalid(0, what));
+        }
+    }
     for entry in progress.tasks() {
-        let mut tell = |what: String| {
-            found.push(OrchestrationFinding::blocks(OrchestrationFile::Progress, 0, what));
-        };
-        if picture.task(&entry.id).is_none() && !entry.status.is_settled() {
-            tell(format!("{} has no file; write `tasks/{}.md`", entry.id, entry.id));
+        let id = &entry.id;
+        if picture.task(id).is_none() && !entry.status.is_settled() {
+            found.push(place.blocks(0, format!("{id} has no file; write `tasks/{id}.md`")));
         }
         if entry.status == TaskMark::InProgress && entry.said("started").is_none() {
-            let what = format!("{} has no start time; write `(started: …)`", entry.id);
-            found.push(OrchestrationFinding::new(OrchestrationFile::Progress, 0, what));
-        } else if entry.status == TaskMark::ReviewPending
-            && picture.reports_of(&entry.id).is_empty()
-        {
-            let what = format!("{} awaits review and has no report", entry.id);
-            found.push(OrchestrationFinding::new(OrchestrationFile::Progress, 0, what));
+            let what = format!("{id} has no start time; write `(started: …)`");
+            found.push(place.notice(0, what));
+        } else if entry.status == TaskMark::ReviewPending && picture.reports_of(id).is_empty() {
+            found.push(place.notice(0, format!("{id} awaits review and has no report")));
         }
     }
     for task in picture.tasks.iter().filter(|task| progress.task(&task.id).is_none()) {
         let what = format!("{} is missing in `progress.md` and counts as open", task.id);
-        found.push(OrchestrationFinding::new(OrchestrationFile::Task(&task.id), 0, what));
+        found.push(OrchestrationFile::Task(&task.id).notice(0, what));
     }
-    let wanted = TaskFiles::from_picture(picture, progress);
-    found.extend(
-        wanted
-            .flaws()
-            .into_iter()
-            .map(|(id, what)| OrchestrationFinding::blocks(OrchestrationFile::Task(&id), 0, what)),
-    );
-    found
+    let flaws = picture.dependency_flaws().into_iter();
+    found.extend(flaws.map(|(id, what)| OrchestrationFile::Task(id).blocks(0, what)));
 }
 
 /// Finds a mark before the id of a task in any other file: statuses belong in one place only.
-fn marks_elsewhere(seen: &Snapshot, progress: &Progress) -> Vec<OrchestrationFinding> {
-    let ids: Vec<String> = progress.tasks().iter().map(|entry| entry.id.clone()).collect();
-    let mut found = Vec::new();
-    for (path, text) in &seen.files {
+fn marks_elsewhere(picture: &Picture<'_>, found: &mut Vec<OrchestrationFinding>) {
+    let ids: Vec<&str> =
+        picture.progress.tasks().into_iter().map(|entry| entry.id.as_str()).collect();
+    for (path, text) in &picture.seen.files {
         let Some(
             place @ (OrchestrationFile::Plan
             | OrchestrationFile::Task(_)
@@ -186,16 +154,13 @@ fn marks_elsewhere(seen: &Snapshot, progress: &Progress) -> Vec<OrchestrationFin
             let Some(rest) = line.trim_start().strip_prefix(['-', '*', '+']) else { continue };
             let Some((mark, rest)) = rest.trim_start().split_at_checked(3) else { continue };
             let word = rest.trim_start().split([' ', ':', '(']).next().unwrap_or_default();
-            if mark.starts_with('[')
-                && TaskMark::from_mark(mark).is_some()
-                && ids.iter().any(|id| id == word)
-            {
+            let is_mark = mark.starts_with('[') && TaskMark::from_mark(mark).is_some();
+            if is_mark && ids.contains(&word) {
                 let what = format!("write the status of {word} in `progress.md` only");
-                found.push(OrchestrationFinding::new(place, at + 1, what));
+                found.push(place.notice(at + 1, what));
             }
         }
     }
-    found
 }
 
 #[cfg(test)]

@@ -3,22 +3,12 @@
 //! The tasks of a wave depend only on earlier waves. A task that must not run in parallel gets a
 //! wave of its own. Only this module decides whether a task can be executed.
 
-use super::attempts;
-use super::progress::{Progress, TaskMark};
+use super::progress::TaskMark;
 use super::recovery::Tries;
 use super::snapshot::Picture;
+use super::task::TaskFile;
 use crate::state::{Task, TaskStatus};
 use crate::tasks::graph;
-use std::collections::BTreeMap;
-
-/// The tasks as a graph, with their statuses.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TaskFiles {
-    tasks: Vec<Task>,
-    alone: Vec<String>,
-    unsound: Vec<String>,
-    statuses: BTreeMap<String, TaskMark>,
-}
 
 /// What can happen to a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,82 +36,60 @@ impl Outlook {
     }
 }
 
-impl TaskFiles {
-    /// Takes the tasks that have a file. A task without an entry in the progress is open.
-    pub fn from_picture(picture: &Picture, progress: &Progress) -> TaskFiles {
-        let mut statuses: BTreeMap<String, TaskMark> =
-            picture.tasks.iter().map(|task| (task.id.clone(), TaskMark::Open)).collect();
-        for entry in progress.tasks() {
-            statuses.insert(entry.id.clone(), entry.status);
-        }
-        let names = |holds: fn(&super::task::TaskFile) -> bool| -> Vec<String> {
-            picture.tasks.iter().filter(|task| holds(task)).map(|task| task.id.clone()).collect()
-        };
-        TaskFiles {
-            tasks: picture
-                .tasks
-                .iter()
-                .map(|task| Task {
-                    id: task.id.clone(),
-                    // The graph is not used for names.
-                    name: task.id.clone(),
-                    deps: task.depends_on.clone(),
-                    ..Task::default()
-                })
-                .collect(),
-            alone: names(|task| !task.parallel),
-            unsound: names(|task| !task.is_sound),
-            statuses,
-        }
-    }
-
+impl Picture<'_> {
+    /// The status of a task. A task that has a file but no entry in the progress is open.
     pub fn status(&self, id: &str) -> Option<TaskMark> {
-        self.statuses.get(id).copied()
+        let noted = self.progress.task(id).map(|entry| entry.status);
+        noted.or_else(|| self.task(id).map(|_| TaskMark::Open))
     }
 
-    /// The tasks for a drawing. A task under review is shown as in progress, and a cancelled task
-    /// as blocked.
-    pub fn drawn(&self) -> Vec<Task> {
-        let status = |id: &str| match self.status(id) {
-            None | Some(TaskMark::Open) => TaskStatus::Pending,
-            Some(TaskMark::InProgress | TaskMark::ReviewPending) => TaskStatus::InProgress,
-            Some(TaskMark::Done) => TaskStatus::Done,
-            Some(TaskMark::Failed) => TaskStatus::Failed,
-            Some(TaskMark::Cancelled) => TaskStatus::Blocked,
+    /// The tasks that have a file as a graph, for a drawing as well. A task under review is shown as in
+    /// progress, and a cancelled task as blocked.
+    pub fn graph_tasks(&self) -> Vec<Task> {
+        let drawn = |task: &TaskFile| Task {
+            id: task.id.clone(),
+            // The graph is not used for names.
+            name: task.id.clone(),
+            deps: task.depends_on.clone(),
+            status: match self.status(&task.id) {
+                None | Some(TaskMark::Open) => TaskStatus::Pending,
+                Some(TaskMark::InProgress | TaskMark::ReviewPending) => TaskStatus::InProgress,
+                Some(TaskMark::Done) => TaskStatus::Done,
+                Some(TaskMark::Failed) => TaskStatus::Failed,
+                Some(TaskMark::Cancelled) => TaskStatus::Blocked,
+            },
+            ..Task::default()
         };
-        let drawn = |task: &Task| Task { status: status(&task.id), ..task.clone() };
         self.tasks.iter().map(drawn).collect()
     }
 
-    /// The waves, each with the ids of its tasks.
-    pub fn waves(&self) -> Vec<Vec<&str>> {
+    /// The waves of the tasks that have a file.
+    pub fn waves(&self) -> Vec<Vec<&TaskFile>> {
         let mut waves = Vec::new();
-        for level in graph::waves(&self.tasks) {
-            let ids = level.into_iter().map(|task| task.id.as_str());
-            let (alone, together): (Vec<&str>, Vec<&str>) =
-                ids.partition(|id| self.alone.iter().any(|other| other == id));
+        for level in graph::waves(&self.graph_tasks()) {
+            let files = level.into_iter().filter_map(|task| self.task(&task.id));
+            let (together, alone): (Vec<&TaskFile>, Vec<&TaskFile>) =
+                files.partition(|task| task.parallel);
             waves.extend((!together.is_empty()).then_some(together));
-            waves.extend(alone.into_iter().map(|id| vec![id]));
+            waves.extend(alone.into_iter().map(|task| vec![task]));
         }
         waves
     }
 
     /// What is wrong with the dependencies, with the task's id.
-    pub fn flaws(&self) -> Vec<(String, String)> {
-        let mut found: Vec<(String, String)> = graph::lint_with_places(&self.tasks)
+    pub fn dependency_flaws(&self) -> Vec<(&str, String)> {
+        let mut found: Vec<(&str, String)> = graph::lint_with_places(&self.graph_tasks())
             .into_iter()
             .filter(|(_, flaw)| flaw.member != "name")
-            .map(|(at, flaw)| (self.tasks[at].id.clone(), flaw.to_string()))
+            .map(|(at, flaw)| (self.tasks[at].id.as_str(), flaw.to_string()))
             .collect();
-        for task in &self.tasks {
-            let is_open = self.status(&task.id).is_some_and(|status| !status.is_settled());
+        for TaskFile { id, depends_on, .. } in &self.tasks {
+            let is_open = self.status(id).is_some_and(|status| !status.is_settled());
             let cancelled = |id: &&String| is_open && self.status(id) == Some(TaskMark::Cancelled);
-            found.extend(task.deps.iter().filter(cancelled).map(|on| {
-                let id = &task.id;
-                (
-                    id.clone(),
-                    format!("{id} depends on {on}, which is cancelled; remove that dependency"),
-                )
+            found.extend(depends_on.iter().filter(cancelled).map(|on| {
+                let what =
+                    format!("{id} depends on {on}, which is cancelled; remove that dependency");
+                (id.as_str(), what)
             }));
         }
         found
@@ -129,36 +97,24 @@ impl TaskFiles {
 
     /// The outlook of each task that has a file, in the order of the waves. Tasks that are in no
     /// wave come last.
-    pub fn outlooks(
-        &self,
-        picture: &Picture,
-        tries: &Tries,
-        iteration: u32,
-    ) -> Vec<(&str, Outlook)> {
+    pub fn outlooks(&self, tries: &Tries) -> Vec<(&str, Outlook)> {
         let mut outlooks: Vec<(&str, Outlook)> = Vec::with_capacity(self.tasks.len());
-        let ordered: Vec<&str> = self.waves().into_iter().flatten().collect();
-        for id in &ordered {
-            let outlook = self.outlook(id, &outlooks, || {
-                let entry = picture.progress.as_ref().and_then(|progress| progress.task(id));
-                let made = attempts::made(picture, entry, tries, id, iteration);
-                made > picture.rails.max_subagent_retries
-            });
-            outlooks.push((*id, outlook));
+        for task in self.waves().into_iter().flatten() {
+            let outlook = self.outlook(task, &outlooks, tries);
+            outlooks.push((&task.id, outlook));
         }
-        for task in self.tasks.iter().filter(|task| !ordered.contains(&task.id.as_str())) {
-            let outlook = self.at_rest(&task.id).unwrap_or_else(|| {
-                Outlook::Skipped(format!(
-                    "{} is in a dependency cycle or waits for a missing task",
-                    task.id
-                ))
-            });
-            outlooks.push((task.id.as_str(), outlook));
+        for TaskFile { id, .. } in &self.tasks {
+            if outlooks.iter().all(|(other, _)| other != id) {
+                let why = || format!("{id} is in a dependency cycle or waits for a missing task");
+                let outlook = self.outlook_at_rest(id).unwrap_or_else(|| Outlook::Skipped(why()));
+                outlooks.push((id, outlook));
+            }
         }
         outlooks
     }
 
     /// The outlook that follows from the status alone.
-    fn at_rest(&self, id: &str) -> Option<Outlook> {
+    fn outlook_at_rest(&self, id: &str) -> Option<Outlook> {
         match self.status(id)? {
             TaskMark::Done | TaskMark::Cancelled => Some(Outlook::Settled),
             TaskMark::ReviewPending => Some(Outlook::ToReview),
@@ -167,24 +123,19 @@ impl TaskFiles {
         }
     }
 
-    fn outlook(
-        &self,
-        id: &str,
-        before: &[(&str, Outlook)],
-        is_exhausted: impl FnOnce() -> bool,
-    ) -> Outlook {
-        if let Some(outlook) = self.at_rest(id) {
+    fn outlook(&self, task: &TaskFile, before: &[(&str, Outlook)], tries: &Tries) -> Outlook {
+        let id = &task.id;
+        if let Some(outlook) = self.outlook_at_rest(id) {
             return outlook;
         }
-        if self.unsound.iter().any(|other| other == id) {
+        if !task.is_sound {
             return Outlook::Skipped(format!("the dependencies of {id} cannot be read"));
         }
-        if is_exhausted() {
+        if self.attempts_made(tries, id) > self.rails.max_subagent_retries {
             return Outlook::Exhausted;
         }
-        let deps = self.tasks.iter().find(|task| task.id == id).map_or(&[][..], |task| &task.deps);
         let mut waits = false;
-        for on in deps {
+        for on in &task.depends_on {
             if self.status(on) == Some(TaskMark::Done) {
                 continue;
             }

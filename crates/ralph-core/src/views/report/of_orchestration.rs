@@ -1,4 +1,4 @@
-//! Builds the report of an orchestration from the files of its folder.
+//! The report of an orchestration.
 
 use super::of_loop::{MOST_TASKS, reached};
 use super::words::{self, LONG, SHORT, counted};
@@ -6,12 +6,10 @@ use super::{Gauge, Report, ReportOutcome, ReportStep, ReportTurn, TaskShown, Ton
 use crate::modes::orchestration::feedback::{FILE, FeedbackBatch};
 use crate::modes::orchestration::files::OrchestrationFile;
 use crate::modes::orchestration::finding::Weight;
-use crate::modes::orchestration::machine::{self, Act};
-use crate::modes::orchestration::metadata::IterationMetadata;
+use crate::modes::orchestration::machine::{Act, MachineStep};
 use crate::modes::orchestration::progress::TaskMark;
 use crate::modes::orchestration::report::ReviewVerdict;
 use crate::modes::orchestration::snapshot::{Picture, Snapshot};
-use crate::modes::orchestration::waves::TaskFiles;
 use crate::state::Task;
 use crate::tasks::graph::Graph;
 use jiff::Timestamp;
@@ -22,58 +20,44 @@ const MOST_TURNS: usize = 60;
 /// Steps shown per iteration.
 const MOST_STEPS: usize = 100;
 
-/// The data for the report of an orchestration.
-#[derive(Debug)]
-pub struct OrchestrationReportInput<'a> {
-    /// The orchestration as it is, or will be once the router has written the next step.
-    pub files: &'a Snapshot,
-    /// The next step.
-    pub step: &'a machine::MachineStep,
-    /// The current time.
-    pub now: Timestamp,
-}
-
-/// Builds the report.
-pub fn of_session(seen: &OrchestrationReportInput<'_>) -> Report {
-    let OrchestrationReportInput { files, step, now } = seen;
-    let picture = Picture::from_snapshot(files);
-    let progress = picture.progress.clone().unwrap_or_default();
-    let wanted = TaskFiles::from_picture(&picture, &progress);
-    let said = machine::output(files, step);
-    let (timeline, n_left_out) = timeline(files, &picture);
-    let (tasks, n_tasks_left_out) = tasks(&picture, &wanted, *now);
+/// Builds the report from the next step, and from the orchestration as it is or will be once the router
+/// has written this step.
+pub fn of_session(step: &MachineStep, now: Timestamp) -> Report {
+    let picture = Picture::from_snapshot(&step.after);
+    let (timeline, n_left_out) = timeline(&picture);
+    let (tasks, n_tasks_left_out) = tasks(&picture, now);
     let n_reports: usize = picture.reports.values().map(Vec::len).sum();
     let facts = super::known([
         ("folder", picture.path.clone()),
-        ("state", said.current_state.to_owned()),
+        ("state", step.state.word().to_owned()),
         ("wave", step.wave.map(|wave| wave.to_string()).unwrap_or_default()),
         ("reports", if n_reports == 0 { String::new() } else { n_reports.to_string() }),
     ]);
     let mut gauges = vec![Gauge::number("Iteration", step.iteration.to_string())];
-    let counts = said.tasks_summary;
+    let counts = step.after.counts();
     if counts.total > 0 {
         gauges.push(Gauge { label: "Tasks done", ..reached(counts.completed, counts.total) });
     }
     Report {
         kind: "session",
-        id: files.id.to_string(),
-        goal: words::block(&files.request, 4_000),
+        id: step.after.id.to_string(),
+        goal: words::block(&step.after.request, 4_000),
         outcome: outcome(step),
         facts,
         gauges,
-        notes: notes(files),
+        notes: notes(&step.after),
         next: next(step),
         tasks,
         n_tasks_left_out,
         timeline,
         n_left_out,
         trouble: trouble(step, &picture),
-        made_at: (said.status != "completed").then_some(*now),
+        made_at: (step.act != Act::Complete).then_some(now),
         ..Report::default()
     }
 }
 
-fn outcome(step: &machine::MachineStep) -> ReportOutcome {
+fn outcome(step: &MachineStep) -> ReportOutcome {
     let (word, tone, detail) = match &step.act {
         Act::Complete => ("completed", Tone::Good, "a reviewer found all of it done".to_owned()),
         Act::AwaitingFeedback(open) => ("awaiting feedback", Tone::Warn, open.join("; ")),
@@ -85,7 +69,7 @@ fn outcome(step: &machine::MachineStep) -> ReportOutcome {
     ReportOutcome { word: word.to_owned(), tone, detail: words::line(&detail, LONG) }
 }
 
-fn next(step: &machine::MachineStep) -> String {
+fn next(step: &MachineStep) -> String {
     let said = match &step.act {
         Act::Complete => "`ralph team feedback` begins another iteration".to_owned(),
         Act::Invoke(_) => format!("`ralph team next`: {}", step.act),
@@ -102,15 +86,17 @@ fn notes(files: &Snapshot) -> Vec<String> {
     unheard.take(20).collect()
 }
 
-fn tasks(picture: &Picture, wanted: &TaskFiles, now: Timestamp) -> (Vec<TaskShown>, usize) {
-    let drawn = wanted.drawn();
+fn tasks(picture: &Picture<'_>, now: Timestamp) -> (Vec<TaskShown>, usize) {
+    let drawn = picture.graph_tasks();
     let graph = Graph::new(&drawn, now);
-    let waves = wanted.waves();
-    let wave_of = |id: &str| waves.iter().position(|wave| wave.contains(&id)).map(|at| at + 1);
+    let waves = picture.waves();
+    let wave_of = |id: &str| {
+        waves.iter().position(|wave| wave.iter().any(|task| task.id == id)).map(|at| at + 1)
+    };
     let show = |task: &Task| {
         let file = picture.task(&task.id);
         let places = task.deps.iter().filter_map(|id| graph.place(id));
-        let is_cancelled = wanted.status(&task.id) == Some(TaskMark::Cancelled);
+        let is_cancelled = picture.status(&task.id) == Some(TaskMark::Cancelled);
         let reports = picture.reports_of(&task.id).len();
         let attempts = counted(reports, "attempt", "attempts");
         TaskShown {
@@ -130,15 +116,13 @@ fn tasks(picture: &Picture, wanted: &TaskFiles, now: Timestamp) -> (Vec<TaskShow
 }
 
 /// Each iteration: when it began, what was reported and judged, and what was requested next.
-fn timeline(files: &Snapshot, picture: &Picture) -> (Vec<ReportTurn>, usize) {
+fn timeline(picture: &Picture<'_>) -> (Vec<ReportTurn>, usize) {
     let first = picture.latest_iteration.saturating_sub(MOST_TURNS as u32);
     let mut turns = Vec::new();
     let mut n_left_out = 0;
     for iteration in first + 1..=picture.latest_iteration {
-        let of = OrchestrationFile::IterationMetadata(iteration);
-        let about = files.text(of).map(|text| IterationMetadata::parse(text, iteration).0);
-        let about = about.unwrap_or_default();
-        let mut steps = feedbacks(files, picture, iteration);
+        let about = picture.seen.record.iterations.get(&iteration).cloned().unwrap_or_default();
+        let mut steps = feedbacks(picture, iteration);
         steps.extend(when("Tasks known", &about.planning_completed_at));
         steps.extend(reports(picture, iteration));
         if let Some(is_complete) = picture.reviews.get(&iteration) {
@@ -176,7 +160,7 @@ fn when(what: &str, at: &Option<String>) -> Option<ReportStep> {
     Some(ReportStep { at: Some(at), ..step(what.to_owned(), Tone::Quiet, String::new()) })
 }
 
-fn reports(picture: &Picture, iteration: u32) -> Vec<ReportStep> {
+fn reports(picture: &Picture<'_>, iteration: u32) -> Vec<ReportStep> {
     let all = picture.reports.iter().flat_map(|(task, reports)| {
         let of = reports.iter().filter(move |report| report.iteration == iteration);
         of.map(move |report| (task, report))
@@ -196,12 +180,12 @@ fn reports(picture: &Picture, iteration: u32) -> Vec<ReportStep> {
     .collect()
 }
 
-fn feedbacks(files: &Snapshot, picture: &Picture, iteration: u32) -> Vec<ReportStep> {
+fn feedbacks(picture: &Picture<'_>, iteration: u32) -> Vec<ReportStep> {
     let stamps = picture.feedbacks.get(&iteration).into_iter().flatten();
     stamps
         .map(|stamp| {
             let place = OrchestrationFile::Feedback { iteration, stamp, file: FILE };
-            let text = files.text(place).unwrap_or_default();
+            let text = picture.seen.text(place).unwrap_or_default();
             let feedback = FeedbackBatch::parse(iteration, stamp, text).0;
             let kinds = [
                 ("critical", &feedback.critical),
@@ -221,7 +205,7 @@ fn feedbacks(files: &Snapshot, picture: &Picture, iteration: u32) -> Vec<ReportS
         .collect()
 }
 
-fn trouble(step: &machine::MachineStep, picture: &Picture) -> Vec<Trouble> {
+fn trouble(step: &MachineStep, picture: &Picture<'_>) -> Vec<Trouble> {
     let matters = step.findings.iter().filter(|finding| finding.weight != Weight::Notice);
     let findings: Vec<(String, String)> =
         matters.map(|finding| (String::new(), words::line(&finding.to_string(), LONG))).collect();
@@ -248,7 +232,6 @@ mod tests {
     use crate::modes::orchestration::finding::OrchestrationFinding;
     use crate::modes::orchestration::id::OrchestrationId;
     use crate::modes::orchestration::invocation::Invocation;
-    use crate::modes::orchestration::machine::MachineStep;
     use crate::modes::orchestration::progress::{Progress, ProgressSection};
     use crate::modes::orchestration::signal::UnheardSignal;
     use crate::modes::orchestration::state::State;
@@ -262,12 +245,12 @@ mod tests {
         Snapshot::new(OrchestrationId::parse("260131-120000").unwrap(), "Build a door")
     }
 
-    fn stepping(act: Act) -> MachineStep {
+    fn stepping(after: Snapshot, act: Act) -> MachineStep {
         MachineStep {
             state: State::Planning,
             iteration: 1,
             wave: None,
-            changes: Vec::new(),
+            after,
             heard: Vec::new(),
             act,
             findings: Vec::new(),
@@ -348,6 +331,7 @@ mod tests {
         progress.task_mut("task-1").unwrap().set(TaskMark::Done, None);
         progress.task_mut("task-2").unwrap().set(TaskMark::InProgress, None);
         progress.task_mut("task-4").unwrap().set(TaskMark::Cancelled, None);
+        files.read_status(None);
         files.record.progress = Some(progress);
         files.signals = vec![UnheardSignal::read("1", "STEER: mind the hinge")];
         let finding = |line, weight| OrchestrationFinding {
@@ -361,10 +345,12 @@ mod tests {
             iteration: 2,
             wave: Some(2),
             findings,
-            ..stepping(Act::Invoke(vec![Invocation::new(Mode::Execute, "p", 2).task("task-2")]))
+            ..stepping(
+                files,
+                Act::Invoke(vec![Invocation::new(Mode::Execute, "p", 2).task("task-2")]),
+            )
         };
-        let report =
-            of_session(&OrchestrationReportInput { files: &files, step: &step, now: now() });
+        let report = of_session(&step, now());
         assert_eq!((report.kind, report.id.as_str()), ("session", "260131-120000"));
         assert_eq!(report.goal, "Build a door");
         let facts = [
@@ -464,10 +450,9 @@ mod tests {
             (Act::Failed("no plan".to_owned()), "blocked", Tone::Bad, "no plan", "no plan"),
             (wait(), "in progress", Tone::Live, "", "wait for a call"),
         ] {
-            let (files, step) = (empty(), stepping(act));
+            let step = stepping(empty(), act);
             let is_over = step.act == Act::Complete;
-            let report =
-                of_session(&OrchestrationReportInput { files: &files, step: &step, now: now() });
+            let report = of_session(&step, now());
             let outcome = ReportOutcome { word: word.to_owned(), tone, detail: detail.to_owned() };
             let folder = ".ralph-sessions/260131-120000/".to_owned();
             let expected = Report {
@@ -502,8 +487,8 @@ mod tests {
             for n in 1..=n_tasks {
                 file(format!("tasks/task-{n}.md"), task_file(&format!("task-{n}"), ""));
             }
-            let step = stepping(Act::Complete);
-            of_session(&OrchestrationReportInput { files: &files, step: &step, now: now() })
+            let step = stepping(files, Act::Complete);
+            of_session(&step, now())
         };
         let turns = |n_iterations, n_reports| {
             let report = of(n_iterations, n_reports, 0);

@@ -10,9 +10,7 @@ use ralph_core::modes::orchestration::files::{OrchestrationFile, SESSIONS};
 use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::invocation::{CallKey, Invocation};
 use ralph_core::modes::orchestration::progress::TaskMark;
-use ralph_core::modes::orchestration::rules::{
-    RuleRefusal, WriteTarget, Writer, may_change, may_leave_progress, may_mark, may_write,
-};
+use ralph_core::modes::orchestration::rules::{Writer, may_change, may_leave_progress, may_mark};
 use ralph_core::modes::orchestration::snapshot::Snapshot;
 use ralph_core::shell::{self, Simple};
 use ralph_core::state::{LoopState, OrchestrationCall, OrchestrationState};
@@ -41,7 +39,7 @@ pub(super) fn edited(
     call: &HookCall,
     home: &Home,
     state: &LoopState,
-    who: &Who,
+    who: &Writer,
 ) -> Result<Option<Written>> {
     let Some(path) = call.input.tool_input.path() else { return Ok(None) };
     let folder = folder(state);
@@ -68,14 +66,12 @@ pub(super) fn edited(
         ))));
     };
     // A caller that may not write at all is refused before the folder is read.
-    if let Err(RuleRefusal(why)) =
-        may_write(who.writer(), OrchestrationFile::from_path(&inside), WriteTarget::default())
-        && !matches!(who, Who::Agent(_))
-    {
-        return Ok(Some(refused(&why)));
-    }
+    let key = match who.call() {
+        Ok(key) => key,
+        Err(why) => return Ok(Some(refused(&why))),
+    };
     let Some(seen) = sessions.read(&id)? else { return Ok(None) };
-    Ok(Some(judge(call, &seen, who, &inside).unwrap_or_else(|RuleRefusal(why)| refused(&why))))
+    Ok(Some(judge(call, &seen, key, &inside).unwrap_or_else(|why| refused(&why))))
 }
 
 /// The path relative to this orchestration's folder, or to its instructions file beside the folder.
@@ -91,26 +87,18 @@ fn refused(why: &str) -> Written {
     Written { judged: Err(why.to_owned()), replaces: None }
 }
 
-fn judge(
-    call: &HookCall,
-    seen: &Snapshot,
-    who: &Who,
-    inside: &str,
-) -> Result<Written, RuleRefusal> {
-    let place = may_change(who.writer(), seen, inside)?;
-    if let (Some(OrchestrationFile::Progress), Who::Agent(key)) = (place, who) {
-        let before = seen.text(OrchestrationFile::Progress).unwrap_or_default();
-        let text = text_after(call, before).ok_or_else(|| {
-            let why = "Ralph cannot predict the content of `progress.md` after this; change it \
-                       with Edit, a line at a time";
-            RuleRefusal(why.to_owned())
-        })?;
-        may_leave_progress(key.mode, &key.task, seen, &text)?;
+fn judge(call: &HookCall, seen: &Snapshot, key: &CallKey, inside: &str) -> Result<Written, String> {
+    let place = may_change(key, seen, inside)?;
+    if place == OrchestrationFile::Progress {
+        let before = seen.text(place).unwrap_or_default();
+        let text = text_after(call, before).ok_or(
+            "Ralph cannot predict the content of `progress.md` after this; change it with Edit, a \
+             line at a time",
+        )?;
+        may_leave_progress(key, seen, &text)?;
     }
     let replaces = match place {
-        Some(OrchestrationFile::Task(task)) if seen.files.contains_key(inside) => {
-            Some(task.to_owned())
-        }
+        OrchestrationFile::Task(task) if seen.has(place) => Some(task.to_owned()),
         _ => None,
     };
     Ok(Written { judged: Ok(()), replaces })
@@ -146,7 +134,7 @@ pub(super) fn marked(
     line: &str,
     home: &Home,
     state: &LoopState,
-    who: &Who,
+    who: &Writer,
 ) -> Result<Option<Written>> {
     let Some(programs) = shell::programs(line) else {
         let names = ["ralph mark", "session mark", "team mark", "session repair", "team repair"];
@@ -155,7 +143,7 @@ pub(super) fn marked(
             "give `ralph session mark` in a command of its own, without a loop or a condition";
         return Ok(marks.then(|| refused(why)));
     };
-    if *who == Who::Main && programs.iter().any(repairs) {
+    if *who == Writer::Main && programs.iter().any(repairs) {
         return Ok(Some(refused(
             "the planner repairs these files; call the agent that `ralph session next` names",
         )));
@@ -164,16 +152,13 @@ pub(super) fn marked(
     if marks.peek().is_none() {
         return Ok(None);
     }
-    let (mode, own) = match who.writer() {
-        Writer::Agent { mode, task } => (mode, task),
-        writer => {
-            let why = may_write(writer, Some(OrchestrationFile::Progress), WriteTarget::default());
-            return Ok(why.err().map(|RuleRefusal(why)| refused(&why)));
-        }
+    let key = match who.call() {
+        Ok(key) => key,
+        Err(why) => return Ok(Some(refused(&why))),
     };
     let (sessions, id) = look::sessions(home, state)?;
     let Some(seen) = sessions.read(&id)? else { return Ok(None) };
-    let progress = seen.record.progress.unwrap_or_default();
+    let progress = seen.progress();
     let iteration = progress.latest_iteration().max(1);
     for ArtefactMark { task, status, of } in marks {
         if of.as_deref().is_some_and(|of| of != id.as_str()) {
@@ -195,7 +180,7 @@ pub(super) fn marked(
         // The command itself refuses a task that does not exist.
         let Some(entry) = entry else { continue };
         entry.set(status, None);
-        if let Err(RuleRefusal(why)) = may_mark(mode, own, &progress, &after) {
+        if let Err(why) = may_mark(key, progress, &after) {
             return Ok(Some(refused(&why)));
         }
     }
@@ -262,46 +247,14 @@ fn absolute(cwd: &Path, path: &str) -> PathBuf {
 
 // Who makes a call: the conversation, an agent of the orchestration, or an unknown agent.
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Who {
-    /// The conversation that orchestrates.
-    Main,
-    /// An agent of the orchestration, with the key of its call.
-    Agent(CallKey),
-    /// An agent that the orchestration has not called.
-    Stranger(String),
-}
-
-impl Who {
-    pub(super) fn from_call(call: &HookCall, state: &LoopState) -> Who {
-        let input = &call.input;
-        if let (false, Some(driven)) = (input.from_subagent(), driven()) {
-            return Who::Agent(driven);
-        }
-        if !input.from_subagent() {
-            return Who::Main;
-        }
-        let known = state.orchestration().and_then(|session| place(call, session));
-        let key = known.and_then(|at| state.orchestration()?.calls.get(at)?.key());
-        key.map_or_else(|| Who::Stranger(input.agent_type.clone()), Who::Agent)
+pub(super) fn writer(call: &HookCall, state: &LoopState) -> Writer {
+    let input = &call.input;
+    if !input.from_subagent() {
+        return driven().map_or(Writer::Main, Writer::Agent);
     }
-
-    pub(super) fn writer(&self) -> Writer<'_> {
-        match self {
-            Who::Main => Writer::Main,
-            Who::Agent(key) => Writer::Agent { mode: key.mode, task: &key.task },
-            Who::Stranger(_) => Writer::Stranger,
-        }
-    }
-
-    /// The agent type that the guard checks.
-    pub(super) fn kind(&self) -> Option<&str> {
-        match self {
-            Who::Main => None,
-            Who::Agent(key) => Some(key.mode.agent().name()),
-            Who::Stranger(kind) => Some(kind),
-        }
-    }
+    let known =
+        state.orchestration().and_then(|session| session.calls[place(call, session)?].key());
+    known.map_or_else(|| Writer::Stranger(input.agent_type.clone()), Writer::Agent)
 }
 
 /// The call for which a driver started this client session.
@@ -360,8 +313,8 @@ mod tests {
         }
     }
 
-    fn agent(mode: Mode, task: &str) -> Who {
-        Who::Agent(CallKey { mode, task: task.to_owned(), iteration: 1, cycle: 0 })
+    fn agent(mode: Mode, task: &str) -> Writer {
+        Writer::Agent(CallKey { mode, task: task.to_owned(), iteration: 1, cycle: 0 })
     }
 
     #[test]
@@ -431,19 +384,15 @@ mod tests {
         let mut state = of.at.state();
         state.orchestration_mut().unwrap().calls = vec![made("EXECUTE", "task-1", "a")];
         let who = |id: &str, kind: &str| {
-            Who::from_call(
-                &of.at.call("PreToolUse", json!({"agent_id": id, "agent_type": kind})),
-                &state,
-            )
+            writer(&of.at.call("PreToolUse", json!({"agent_id": id, "agent_type": kind})), &state)
         };
         let (main, executor) = (who("", ""), who("a", "x"));
-        assert_eq!((&main, main.kind(), main.writer()), (&Who::Main, None, Writer::Main));
+        assert_eq!((&main, main.agent_type()), (&Writer::Main, None));
         assert_eq!(executor, agent(Mode::Execute, "task-1"));
-        assert_eq!(executor.kind(), Some("Ralph-v2-Executor"));
-        assert_eq!(executor.writer(), Writer::Agent { mode: Mode::Execute, task: "task-1" });
+        assert_eq!(executor.agent_type(), Some("Ralph-v2-Executor"));
         let stranger = who("b", "Explore");
-        assert_eq!(stranger, Who::Stranger("Explore".to_owned()));
-        assert_eq!((stranger.kind(), stranger.writer()), (Some("Explore"), Writer::Stranger));
+        assert_eq!(stranger, Writer::Stranger("Explore".to_owned()));
+        assert_eq!(stranger.agent_type(), Some("Explore"));
     }
 
     type Judged = Option<(Result<(), String>, Option<String>)>;
@@ -461,14 +410,14 @@ mod tests {
         let of = Orchestrated::planned(&["task-1"]);
         let id = of.id.as_str();
         let sessions = of.at.root().join(".ralph-sessions");
-        let written = |path: &str, who: &Who| {
+        let written = |path: &str, who: &Writer| {
             let input = json!({"file_path": sessions.join(path), "content": ""});
             let call = of.at.call("PreToolUse", json!({"tool_name": "Write", "tool_input": input}));
             judged(edited(&call, &of.at.home, &of.at.state(), who).unwrap())
         };
-        let in_it = |path: &str, who: &Who| written(&format!("{id}/{path}"), who);
+        let in_it = |path: &str, who: &Writer| written(&format!("{id}/{path}"), who);
         let (executor, planner) = (agent(Mode::Execute, "task-1"), agent(Mode::Rebreakdown, ""));
-        let stranger = Who::Stranger("Explore".to_owned());
+        let stranger = Writer::Stranger("Explore".to_owned());
         let main = "the orchestrating conversation must not write the orchestration's files; call the \
                     agent that `ralph session next` names";
         let others = "only the orchestration's agents write its files; return your result as text";
@@ -478,15 +427,15 @@ mod tests {
         assert_eq!(in_it("tasks/task-2.md", &planner), fine(None));
         let plan = "`plan.md` is written by Ralph-v2-Planner, not by Ralph-v2-Executor";
         assert_eq!(in_it("plan.md", &executor), no(plan));
-        assert_eq!(in_it("plan.md", &Who::Main), no(main));
+        assert_eq!(in_it("plan.md", &Writer::Main), no(main));
         assert_eq!(in_it("plan.md", &stranger), no(others));
-        let instructions = written(&format!("{id}.instructions.md"), &Who::Main);
+        let instructions = written(&format!("{id}.instructions.md"), &Writer::Main);
         assert_eq!(instructions, no(main));
         let outside = format!(
             "this is outside orchestration {id}; write your own files below `.ralph-sessions/{id}/`"
         );
         assert_eq!(written("200131-120000/plan.md", &executor), no(&outside));
-        assert_eq!(written("../plan.md", &Who::Main), None);
+        assert_eq!(written("../plan.md", &Writer::Main), None);
         assert_eq!(written(&format!("{id}/../../plan.md"), &executor), None);
         std::os::unix::fs::symlink("/", of.path("away")).unwrap();
         let link =
@@ -506,7 +455,7 @@ mod tests {
             }
         }
         std::fs::remove_dir_all(of.path("")).unwrap();
-        assert_eq!(in_it("plan.md", &Who::Main), no(main), "nobody needs the folder for that");
+        assert_eq!(in_it("plan.md", &Writer::Main), no(main), "nobody needs the folder for that");
         assert_eq!(in_it("plan.md", &executor), None);
         let call = of.at.call("PreToolUse", json!({"tool_name": "Write"}));
         assert!(edited(&call, &of.at.home, &of.at.state(), &executor).unwrap().is_none());
@@ -515,7 +464,7 @@ mod tests {
     #[test]
     fn an_agent_leaves_in_the_progress_only_what_it_may_mark() {
         let of = Orchestrated::planned(&["task-1", "task-2"]);
-        let left = |who: &Who, tool: &str, mut input: Value, cut: bool| {
+        let left = |who: &Writer, tool: &str, mut input: Value, cut: bool| {
             input["file_path"] = json!(of.path("progress.md"));
             let call = of.at.call("PreToolUse", json!({"tool_name": tool, "tool_input": input}));
             let call = HookCall { cut, ..call };
@@ -562,8 +511,9 @@ mod tests {
     #[test]
     fn a_line_that_marks_is_judged_by_whose_task_it_marks() {
         let of = Orchestrated::planned(&["task-1", "task-2"]);
-        let line =
-            |line: &str, who: &Who| judged(marked(line, &of.at.home, &of.at.state(), who).unwrap());
+        let line = |line: &str, who: &Writer| {
+            judged(marked(line, &of.at.home, &of.at.state(), who).unwrap())
+        };
         let executor = agent(Mode::Execute, "task-1");
         let fine = Some((Ok(()), None));
         let not_its = "Ralph-v2-Executor must not mark task-2 `[/]`; it marks `[/]`, `[P]`, `[F]` for its \
@@ -595,17 +545,15 @@ mod tests {
             ("ralph mark T-1 done --as x", &executor, None),
             ("for x in a; do ralph session mark task-1 [/]; done", &executor, no(alone)),
             ("for x in a; do ls; done", &executor, None),
-            ("ralph session repair", &Who::Main, no(planner)),
+            ("ralph session repair", &Writer::Main, no(planner)),
             ("ralph session repair", &executor, None),
-            ("ralph session status", &Who::Main, None),
+            ("ralph session status", &Writer::Main, None),
         ] {
             assert_eq!(line(text, who), expected, "{text}");
         }
-        let stranger = Who::Stranger("Explore".to_owned());
-        for who in [&Who::Main, &stranger] {
-            let why =
-                may_write(who.writer(), Some(OrchestrationFile::Progress), WriteTarget::default());
-            let RuleRefusal(why) = why.unwrap_err();
+        let stranger = Writer::Stranger("Explore".to_owned());
+        for who in [&Writer::Main, &stranger] {
+            let why = who.call().unwrap_err();
             assert_eq!(line("ralph session mark task-1 [/]", who), no(&why));
         }
         std::fs::remove_dir_all(of.path("")).unwrap();

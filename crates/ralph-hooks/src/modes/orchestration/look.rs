@@ -6,12 +6,10 @@
 
 use anyhow::{Result, anyhow};
 use jiff::Timestamp;
-use ralph_core::modes::orchestration::attempts;
-use ralph_core::modes::orchestration::change::apply;
 use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::in_session;
 use ralph_core::modes::orchestration::invocation::{CallKey, Invocation};
-use ralph_core::modes::orchestration::machine::{self, Act};
+use ralph_core::modes::orchestration::machine;
 use ralph_core::modes::orchestration::recovery::CallEnd;
 use ralph_core::modes::orchestration::snapshot::Snapshot;
 use ralph_core::state::{LoopState, Mode, OrchestrationCall, OrchestrationState};
@@ -64,22 +62,14 @@ pub(super) fn route_calls(
     let running = session.running();
     let changed = sessions.update(&id, |found| {
         let seen = Snapshot { running: Some(running.clone()), ..found.clone() };
-        let step = machine::next(&seen, now);
-        if writes == Writes::ForCalls && !matches!(step.act, Act::Invoke(_)) {
-            let routed = step.routed(&seen);
-            return Ok((seen, (step.act, routed)));
+        let mut step = machine::next(&seen, clock::local(now));
+        if writes == Writes::ForCalls && step.act.calls().is_empty() {
+            step.after = seen;
         }
-        let after =
-            apply(&seen, &step.changes, clock::local(now)).map_err(|why| anyhow!("{why}"))?;
-        let routed = step.routed(&after);
-        Ok((after, (step.act, routed)))
+        Ok((step.after.clone(), (step.routed(), step.act)))
     })?;
-    let Some(changed) = changed else { return Ok(None) };
-    let (act, routed) = changed.what;
-    let calls = match act {
-        Act::Invoke(calls) => calls,
-        _ => Vec::new(),
-    };
+    let Some((routed, act)) = changed.map(|changed| changed.what) else { return Ok(None) };
+    let calls = act.calls().to_vec();
     if routed.due == RouterStep::Call {
         session.given =
             calls.iter().map(|call| OrchestrationCall::given(&call.key, call.prompt())).collect();
@@ -128,9 +118,8 @@ pub(super) fn made(
     let running = session.running();
     sessions.update(&id, |found| {
         let seen = Snapshot { running: Some(running.clone()), ..found.clone() };
-        let step = machine::next(&seen, now);
-        let after = step.made(&seen, std::slice::from_ref(call), now, clock::local(now));
-        Ok((after.map_err(|why| anyhow!("{why}"))?, ()))
+        let step = machine::next(&seen, clock::local(now));
+        Ok((step.made(std::slice::from_ref(call), now), ()))
     })?;
     session.given.retain(|given| !given.is(&call.key));
     session.calls.push(note);
@@ -142,14 +131,9 @@ pub(super) fn made(
 /// # Errors
 /// When they cannot be moved.
 pub fn use_up(sessions: &OrchestrationStore, id: &OrchestrationId, heard: &[String]) -> Result<()> {
-    if heard.is_empty() {
-        return Ok(());
+    if !heard.is_empty() {
+        sessions.update(id, |found| Ok((found.without_signals(heard), ())))?;
     }
-    sessions.update(id, |found| {
-        let mut after = found.clone();
-        after.signals.retain(|signal| !heard.contains(&signal.name));
-        Ok((after, ()))
-    })?;
     Ok(())
 }
 
@@ -162,24 +146,19 @@ pub(super) fn ended(
 ) -> Result<Vec<(CallKey, CallEnd)>> {
     let (sessions, id) = sessions(home, state)?;
     let Some(session) = state.orchestration_mut() else { return Ok(Vec::new()) };
-    let (over, left): (Vec<OrchestrationCall>, Vec<OrchestrationCall>) =
-        session.calls.drain(..).partition(|call| which(call));
-    session.calls = left;
-    let running = session.running();
+    let over: Vec<OrchestrationCall> = session.calls.extract_if(.., |call| which(call)).collect();
     if over.is_empty() {
         return Ok(Vec::new());
     }
+    let running = session.running();
     let changed = sessions.update(&id, |found| {
-        let mut after = found.clone();
-        after.running = Some(running.clone());
-        let mut ends = Vec::new();
-        for call in &over {
-            let Some(key) = call.key() else { continue };
-            let made = Invocation::again(key.clone(), &call.prompt);
-            let how = if machine::met(found, &made) { CallEnd::Met } else { CallEnd::Failed };
-            attempts::note_end(&mut after, &made, how, now);
-            ends.push((key, how));
-        }
+        let mut after = Snapshot { running: Some(running.clone()), ..found.clone() };
+        let keys = over.iter().filter_map(|call| Some((call.key()?, call)));
+        let ends = keys.map(|(key, call)| {
+            let how = after.close(&Invocation::again(key.clone(), &call.prompt), now);
+            (key, how)
+        });
+        let ends = ends.collect();
         Ok((after, ends))
     })?;
     Ok(changed.map(|changed| changed.what).unwrap_or_default())

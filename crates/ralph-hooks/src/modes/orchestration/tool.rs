@@ -1,7 +1,6 @@
 //! Before a tool runs in an orchestration.
 
-use super::artefact::Who;
-use super::artefact::{self, Written};
+use super::artefact::{self, Written, writer};
 use super::look::{self, Writes, route_calls};
 use crate::active_loop::{self, Bound};
 use crate::hook_runner::HookCall;
@@ -10,7 +9,7 @@ use crate::workers;
 use anyhow::{Result, bail};
 use ralph_core::guard::{self, Caller, LoopActivity, OrchestrationGate, Situation};
 use ralph_core::modes::orchestration::in_session::next_step_text;
-use ralph_core::modes::orchestration::rules::{RuleRefusal, may_call};
+use ralph_core::modes::orchestration::rules::{Writer, may_call};
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, OrchestrationCall};
 use ralph_core::stop::RouterStep;
@@ -25,13 +24,13 @@ pub(super) fn before_a_tool(
     let who = recognised(call, bound)?;
     let asked = CallFacts::gather(call, &bound.state, &who, activity)?;
     if let Some(denial) = asked.denial(None, "") {
-        let denial = match guard::is_own_work(denial.rule) && who == Who::Main {
+        let denial = match guard::is_own_work(denial.rule) && who == Writer::Main {
             true => asked.denial(None, &next(call, bound)?).unwrap_or(denial),
             false => denial,
         };
         return Ok(pre_tool_use::denied(call, bound, &denial));
     }
-    if workers::starts_one(call) && who == Who::Main && bound.state.is_running() {
+    if workers::starts_one(call) && who == Writer::Main && bound.state.is_running() {
         // Only the copy that answers records the call; a second copy would count it twice.
         if bound.is_outranked(call.via) {
             return Ok(Reply::silent());
@@ -56,19 +55,19 @@ pub(super) fn before_a_tool(
 /// Whether the user has already allowed this call by starting an orchestration, whose agents write
 /// their own files.
 pub(super) fn is_granted(call: &HookCall, state: &LoopState) -> Result<bool> {
-    let who = Who::from_call(call, state);
+    let who = writer(call, state);
     let asked = CallFacts::gather(call, state, &who, LoopActivity::Running)?;
     Ok(asked.written.is_some() && asked.denial(None, "").is_none())
 }
 
 /// Who makes the call. Stores the id of an agent that is seen for the first time.
-fn recognised(call: &HookCall, bound: &Bound) -> Result<Who> {
-    let who = Who::from_call(call, &bound.state);
+fn recognised(call: &HookCall, bound: &Bound) -> Result<Writer> {
+    let who = writer(call, &bound.state);
     let is_known = |state: &LoopState| {
         let calls = state.orchestration().map_or(&[][..], |session| &session.calls);
         calls.iter().any(|one| one.agent == call.input.agent_id)
     };
-    if call.input.from_subagent() && matches!(who, Who::Agent(_)) && !is_known(&bound.state) {
+    if call.input.from_subagent() && matches!(who, Writer::Agent(_)) && !is_known(&bound.state) {
         bound.file.update(|state| {
             if let Some(session) = state.orchestration_mut()
                 && let Some(at) = artefact::place(call, session)
@@ -84,7 +83,7 @@ fn recognised(call: &HookCall, bound: &Bound) -> Result<Who> {
 struct CallFacts<'a> {
     guarded: GuardedCall<'a>,
     activity: LoopActivity,
-    who: &'a Who,
+    who: &'a Writer,
     written: Option<Written>,
 }
 
@@ -92,7 +91,7 @@ impl<'a> CallFacts<'a> {
     fn gather(
         call: &'a HookCall,
         state: &LoopState,
-        who: &'a Who,
+        who: &'a Writer,
         activity: LoopActivity,
     ) -> Result<CallFacts<'a>> {
         let written = match call.input.tool_name.as_str() {
@@ -117,7 +116,7 @@ impl<'a> CallFacts<'a> {
             not_next,
             next: next.to_owned(),
         };
-        let agent = self.who.kind().map_or(Caller::Main, Caller::Subagent);
+        let agent = self.who.agent_type().map_or(Caller::Main, Caller::Subagent);
         let situation = self.guarded.situation(self.activity, agent);
         self.guarded.denial(&Situation { session: Some(&gate), ..situation })
     }
@@ -144,16 +143,13 @@ fn granted(call: &HookCall, bound: &Bound) -> Result<Result<(), String>> {
         if looked.calls.is_empty() {
             return Ok(Err(nothing_now(looked.routed.due, &looked.routed.says)));
         }
-        let at = match may_call(&looked.calls, kind, prompt) {
-            Ok(at) => at,
-            Err(RuleRefusal(why)) => {
-                let others = looked.calls.len() > 1;
-                let rest =
-                    if others { format!("\n{}", next_step_text(state)) } else { String::new() };
-                return Ok(Err(format!("{why}{rest}")));
+        let made = match may_call(&looked.calls, kind, prompt) {
+            Ok(made) => made,
+            Err(why) if looked.calls.len() > 1 => {
+                return Ok(Err(format!("{why}\n{}", next_step_text(state))));
             }
+            Err(why) => return Ok(Err(why)),
         };
-        let made = &looked.calls[at];
         let note = OrchestrationCall {
             call: call.input.tool_use_id.clone(),
             since: now,
@@ -206,8 +202,8 @@ fn keep_replaced(call: &HookCall, bound: &Bound, written: &Written) -> Result<()
         return Ok(());
     }
     let (sessions, id) = look::sessions(&call.home, &bound.state)?;
-    let iteration = match Who::from_call(call, &bound.state) {
-        Who::Agent(key) => key.iteration,
+    let iteration = match writer(call, &bound.state) {
+        Writer::Agent(key) => key.iteration,
         _ => 1,
     };
     if let Some(kept) = sessions.keep_task(&id, iteration, task)? {
@@ -310,11 +306,11 @@ mod tests {
             recognised(&of.at.call("PreToolUse", about), &of.at.bound()).unwrap()
         };
         let agents = || of.session().calls.into_iter().map(|one| one.agent).collect::<Vec<_>>();
-        assert_eq!((seen("", ""), agents()), (Who::Main, vec![String::new()]));
-        let stranger = Who::Stranger("Explore".to_owned());
+        assert_eq!((seen("", ""), agents()), (Writer::Main, vec![String::new()]));
+        let stranger = Writer::Stranger("Explore".to_owned());
         assert_eq!((seen("b", "Explore"), agents()), (stranger, vec![String::new()]));
         let executor = seen("a", "Ralph-v2-Executor");
-        assert_eq!(executor.kind(), Some("Ralph-v2-Executor"));
+        assert_eq!(executor.agent_type(), Some("Ralph-v2-Executor"));
         assert_eq!(agents(), ["a"]);
         let text = std::fs::read(of.at.file.path()).unwrap();
         assert_eq!(seen("a", "Ralph-v2-Executor"), executor);

@@ -3,10 +3,11 @@
 use super::*;
 use crate::process::sandbox::Sandbox;
 use ralph_core::modes::orchestration::agents::Mode;
-use ralph_core::modes::orchestration::change::{RouterWrite, apply};
 use ralph_core::modes::orchestration::files::OrchestrationFile;
 use ralph_core::modes::orchestration::invocation::{CallKey, Running};
-use ralph_core::modes::orchestration::metadata::{Counts, OrchestrationMetadata};
+use ralph_core::modes::orchestration::metadata::{
+    Counts, IterationMetadata, OrchestrationMetadata,
+};
 use ralph_core::modes::orchestration::progress::Progress;
 use ralph_core::modes::orchestration::signal::SignalKeyword;
 use ralph_core::modes::orchestration::state::State;
@@ -43,12 +44,14 @@ fn laid_out(at: &Sandbox) -> OrchestrationStore {
 
 /// A change of two files and a signal.
 fn changes(seen: &Snapshot) -> Result<(Snapshot, ())> {
-    let heard = seen.signals.iter().map(|signal| signal.name.clone()).collect();
-    let enter = RouterWrite::Enter { state: State::Batching, iteration: 1, wave: Some(2) };
-    let row = RouterWrite::Row { iteration: 1, status: "Executing" };
-    let after = apply(seen, &[row, enter, RouterWrite::Heard(heard)], now().into())
-        .map_err(anyhow::Error::msg)?;
-    Ok((after, ()))
+    let mut after = Snapshot { signals: Vec::new(), ..seen.clone() };
+    if let (Some(metadata), Some(progress)) =
+        (&mut after.record.metadata, &mut after.record.progress)
+    {
+        (metadata.state, metadata.wave) = (Some(State::Batching), Some(2));
+        progress.iterations.iter_mut().for_each(|row| row.status = "Executing".to_owned());
+    }
+    Ok((after.rendered(seen, now().into()), ()))
 }
 
 fn texts(at: &Sandbox) -> [String; 2] {
@@ -167,8 +170,9 @@ fn nothing_is_read_or_written_outside_of_the_project() {
     at.write(&format!("project/{AT}/progress.md"), &Progress::first(&[]).render());
     symlink(at.path("secret"), at.path(&format!("project/{AT}/iterations"))).unwrap();
     let begins = |seen: &Snapshot| {
-        let begin = RouterWrite::Begin { iteration: 2, feedbacks: Vec::new() };
-        Ok((apply(seen, &[begin], now().into()).map_err(anyhow::Error::msg)?, ()))
+        let mut after = seen.clone();
+        after.record.iterations.insert(2, IterationMetadata::default());
+        Ok((after.rendered(seen, now().into()), ()))
     };
     let why = sessions.update(&id(), begins).unwrap_err().to_string();
     assert!(why.contains("is no folder"), "{why}");

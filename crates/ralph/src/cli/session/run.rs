@@ -15,7 +15,7 @@ use anyhow::Result;
 use ralph_core::modes::arguments::{self, LoopRequest, Options};
 use ralph_core::modes::orchestration::agents::AgentRole;
 use ralph_core::modes::orchestration::id::OrchestrationId;
-use ralph_core::modes::orchestration::machine::{self, Act};
+use ralph_core::modes::orchestration::machine;
 use ralph_core::modes::orchestration::snapshot::Snapshot;
 use ralph_core::protocol::permission::Need;
 use ralph_core::state::{Criterion, LimitFlag, LoopState, Mode};
@@ -182,12 +182,13 @@ fn show(
         }
         (None, _) => place.read(&place.find(args.which.id.as_deref())?)?,
     };
-    let step = machine::next(&Snapshot { running: Some(Vec::new()), ..seen.clone() }, clock::now());
-    let Act::Invoke(calls) = &step.act else {
+    let seen = Snapshot { running: Some(Vec::new()), ..seen };
+    let step = machine::next(&seen, clock::now());
+    if step.act.calls().is_empty() {
         return screen::print(&screen::visible_lines(&step.act.to_string()));
-    };
+    }
     let prefix = agents(&here.root)?;
-    for (call, number) in calls.iter().zip(1..) {
+    for (call, number) in step.act.calls().iter().zip(1..) {
         let about = orchestration::About { number, session: "ID", prefix, id: &seen.id };
         let round = orchestration::round(here, &args.client, logs, call, &about)?;
         options::show(&round)?;

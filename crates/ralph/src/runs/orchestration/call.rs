@@ -16,8 +16,8 @@ use jiff::Timestamp;
 use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::invocation::Invocation;
 use ralph_core::modes::orchestration::machine::met;
-use ralph_core::modes::orchestration::recovery::{CallEnd, CallEnd as How, Recovery};
-use ralph_core::modes::orchestration::{attempts, signal};
+use ralph_core::modes::orchestration::recovery::{CallEnd, Recovery};
+use ralph_core::modes::orchestration::signal;
 use ralph_core::state::{PauseCause, Tokens};
 use ralph_io::process::clock;
 use ralph_io::store::lifecycle;
@@ -102,7 +102,7 @@ impl DriveState<'_> {
                 self.runner.stop(OrchestrationEnd::Failed(
                     error.context(format!("could not begin {label}")),
                 ));
-                self.close(name, &call, Judged::Blameless)?;
+                self.close(name, &call, true, "")?;
             }
         }
         Ok(())
@@ -128,10 +128,14 @@ impl DriveState<'_> {
         if let Some((why, exit)) = missing {
             self.runner.stop(OrchestrationEnd::pause(PauseCause::Crashed, &why, exit));
         }
-        let judged = if is_blameless { Judged::Blameless } else { Judged::ByItsWork };
-        let told = self.close(name, &one.call, judged)?;
+        let why = match one.is_overdue {
+            true => "it took longer than it may".to_owned(),
+            false => came.outcome.why("it ended without completing its call"),
+        };
+        let became = self.close(name, &one.call, is_blameless, &why)?;
         self.used(came.tokens)?;
-        self.show_end(name, &one, &came, &told);
+        let line = format!("{}: {became}", one.label);
+        self.runner.show_end(name, &line, &line, &came);
         self.stop_on_failure(&came, &one);
         Ok(())
     }
@@ -146,42 +150,47 @@ impl DriveState<'_> {
         }
     }
 
-    /// Marks the call as no longer under way. Returns its outcome and what follows.
-    fn close(&mut self, name: &str, call: &Invocation, judged: Judged) -> Result<Closed> {
+    /// Marks the call as no longer under way, and says what became of it and why. A call that ended
+    /// without its result and is blameless is made again, as if it never was.
+    fn close(
+        &mut self,
+        name: &str,
+        call: &Invocation,
+        is_blameless: bool,
+        why: &str,
+    ) -> Result<String> {
         let plan = self.plan;
         let changed = plan.place.update(&plan.id, |seen| {
             let now = clock::now();
             let mut after = seen.clone();
             after.running.get_or_insert_default().retain(|one| one.key != call.key);
-            let closed = match (met(seen, call), judged) {
-                (true, _) => Closed::Met,
-                (false, Judged::Blameless) => Closed::Open,
-                (false, Judged::ByItsWork) => Closed::Failed(Recovery::Again),
-            };
-            let how = match closed {
-                Closed::Met => Some(How::Met),
-                Closed::Failed(_) => Some(How::Failed),
-                Closed::Open => None,
-            };
-            if let Some(how) = how {
-                attempts::note_end(&mut after, call, how, now);
+            if is_blameless && !met(seen, call) {
+                return Ok((after, None));
             }
-            let closed = match closed {
-                Closed::Failed(_) => Closed::Failed(after.tries.recovery(&call.key, now)),
-                closed => closed,
-            };
-            Ok((after, closed))
+            let how = after.close(call, now);
+            let next = after.tries.recovery(&call.key, now);
+            Ok((after, Some((how, next))))
         })?;
-        if changed.what != Closed::Met
-            && let Some(told) = call.input("SIGNAL")
-        {
+        let is_met = matches!(changed.what, Some((CallEnd::Met, _)));
+        if let Some(told) = call.input("SIGNAL").filter(|_| !is_met) {
             let running = changed.before.running.iter().flatten();
             let begun = running.filter(|one| one.key == call.key).map(|one| one.since).min();
             say_again(plan.place, &plan.id, told, begun)?;
         }
         lifecycle::release(&plan.place.here.home, &plan.file, name)?;
         plan.place.sessions.forget_call(&plan.id, name);
-        Ok(changed.what)
+        Ok(match changed.what {
+            None => format!("to be made again: {why}"),
+            Some((CallEnd::Met, _)) => "done".to_owned(),
+            Some((CallEnd::Failed, Recovery::Again)) => format!("failed: {why}; again now"),
+            Some((CallEnd::Failed, Recovery::NotBefore(moment))) => {
+                let wait = moment.duration_since(clock::now()).as_millis().max(0);
+                format!("failed: {why}; again in {} s", wait.unsigned_abs().div_ceil(1000))
+            }
+            Some((CallEnd::Failed, Recovery::GiveUp)) => {
+                format!("failed: {why}; it is not made again")
+            }
+        })
     }
 
     fn used(&self, tokens: Tokens) -> Result<()> {
@@ -189,15 +198,6 @@ impl DriveState<'_> {
             state.usage.tokens = state.usage.tokens.plus(tokens);
         });
         used.map(drop).map_err(bad_state)
-    }
-
-    fn show_end(&self, name: &str, one: &AtWork, came: &RoundResult, closed: &Closed) {
-        let why = match one.is_overdue {
-            true => "it took longer than it may".to_owned(),
-            false => came.outcome.why("it ended without completing its call"),
-        };
-        let became = format!("{}: {}", one.label, closed.describe(&why));
-        self.runner.show_end(name, &became, &became, came);
     }
 
     /// Stops the run if the end of a client means that others would fail as well.
@@ -209,39 +209,6 @@ impl DriveState<'_> {
             let by_user = cause == PauseCause::Person;
             let exit = if by_user { Exit::Interrupted } else { Exit::MissingProgram };
             self.runner.stop(OrchestrationEnd::pause(cause, &why, exit));
-        }
-    }
-}
-
-/// Whether an end without a result counts against the call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Judged {
-    /// It counts as failed.
-    ByItsWork,
-    /// The call is made again.
-    Blameless,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Closed {
-    /// The result exists.
-    Met,
-    /// The call has failed, with this recovery.
-    Failed(Recovery),
-    Open,
-}
-
-impl Closed {
-    fn describe(self, why: &str) -> String {
-        match self {
-            Closed::Met => "done".to_owned(),
-            Closed::Open => format!("to be made again: {why}"),
-            Closed::Failed(Recovery::Again) => format!("failed: {why}; again now"),
-            Closed::Failed(Recovery::NotBefore(moment)) => {
-                let wait = moment.duration_since(clock::now()).as_millis().max(0);
-                format!("failed: {why}; again in {} s", wait.unsigned_abs().div_ceil(1000))
-            }
-            Closed::Failed(Recovery::GiveUp) => format!("failed: {why}; it is not made again"),
         }
     }
 }
@@ -260,19 +227,13 @@ pub(crate) fn take_up(place: &OrchestrationContext, id: &OrchestrationId) -> Res
         let mut after = seen.clone();
         let mut told = Vec::new();
         for one in seen.running.iter().flatten() {
-            let mut call = Invocation::new(one.key.mode, "", one.key.iteration);
-            call.key = one.key.clone();
-            let is_met = met(seen, &call);
-            if is_met {
-                attempts::note_end(&mut after, &call, CallEnd::Met, now);
+            let call = Invocation::again(one.key.clone(), "");
+            if met(seen, &call) {
+                after.close(&call, now);
+                continue;
             }
-            told.push(match (one.key.task.as_str(), is_met) {
-                (_, true) => continue,
-                ("", false) => format!("{} is begun again: its run is gone", one.key.mode),
-                (task, false) => {
-                    format!("{} {task} is begun again: its run is gone", one.key.mode)
-                }
-            });
+            let about = format!("{} {}", call.mode, call.key.task);
+            told.push(format!("{} is begun again: its run is gone", about.trim_end()));
         }
         after.running = Some(Vec::new());
         Ok((after, told))

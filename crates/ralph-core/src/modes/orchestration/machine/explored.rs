@@ -8,18 +8,16 @@
 //! smaller orchestrations and fewer of the user's messages.
 
 use super::super::agents::Mode;
-use super::super::attempts;
-use super::super::change::apply;
+use super::super::change::writes;
 use super::super::files::OrchestrationFile;
 use super::super::fixture::{SampleOrchestration, feedback, later, now, report, review, task};
 use super::super::invocation::Invocation;
 use super::super::progress::{ProgressSection, TaskEntry, TaskMark};
-use super::super::recovery::CallEnd;
 use super::super::repair::repair;
 use super::super::signal::UnheardSignal;
 use super::super::snapshot::{Picture, Snapshot};
 use super::super::state::{MetadataStatus, State};
-use super::{Act, MachineStep, met, next};
+use super::{Act, MachineStep, next};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeSet, HashMap};
 
@@ -87,7 +85,7 @@ fn explore(start: Snapshot, bounds: &Bounds) -> Explored {
         stack.push((snapshot.clone(), Some(key)));
         let step = next(&snapshot, now());
         found.visited.insert(step.state);
-        let after = apply(&snapshot, &step.changes, now().into()).unwrap();
+        let after = step.after.clone();
         hold(&snapshot, &after, &step, bounds);
         if is_full() || found.states.is_multiple_of(MESSAGES_IN_ONE_OF) {
             heeds(&snapshot, &step, now());
@@ -120,10 +118,12 @@ fn heeds(seen: &Snapshot, free: &MachineStep, now: Timestamp) {
         let mut said = seen.clone();
         said.signals.push(UnheardSignal::read("~", word));
         let step = next(&said, now);
+        // What is damaged is rendered anew all the same.
+        let kept = writes(&said, &said.clone().rendered(&said, now.into()));
         match (word, &step.act) {
-            ("PAUSE", Act::Paused(_)) => assert_eq!(step.changes, []),
+            ("PAUSE", Act::Paused(_)) => assert_eq!(writes(&said, &step.after), kept),
             ("STOP", Act::Stopped(_)) => {
-                assert_eq!((step.changes.len(), step.heard.len()), (0, 1));
+                assert_eq!((writes(&said, &step.after), step.heard.len()), (kept, 1));
             }
             (_, act) => assert!(free.act.is_end() && *act == free.act, "{word}: {act}"),
         }
@@ -132,9 +132,9 @@ fn heeds(seen: &Snapshot, free: &MachineStep, now: Timestamp) {
 
 /// What must hold after every step.
 fn hold(before: &Snapshot, after: &Snapshot, step: &MachineStep, bounds: &Bounds) {
-    let was = Picture::from_snapshot(before).progress.unwrap_or_default();
+    let was = before.progress();
     let picture = Picture::from_snapshot(after);
-    let is = picture.progress.clone().unwrap_or_default();
+    let is = picture.progress;
     for entry in was.tasks().iter().filter(|entry| entry.status == TaskMark::Done) {
         let status = is.task(&entry.id).unwrap().status;
         assert_eq!(status, TaskMark::Done, "{} was done", entry.id);
@@ -199,7 +199,7 @@ fn waited(
     found: &mut Explored,
 ) -> Vec<Snapshot> {
     let step = next(seen, moment);
-    let after = apply(seen, &step.changes, now().into()).unwrap();
+    let after = step.after.clone();
     hold(seen, &after, &step, bounds);
     match &step.act {
         Act::Invoke(calls) => ended(&after, calls, bounds, found),
@@ -222,8 +222,7 @@ fn ended(
             results.push(seen.clone());
         }
         for mut result in results {
-            let how = if met(&result, call) { CallEnd::Met } else { CallEnd::Failed };
-            attempts::note_end(&mut result, call, how, now());
+            result.close(call, now());
             followers.push(result);
         }
     }
@@ -343,8 +342,7 @@ fn results(seen: &Snapshot, call: &Invocation, bounds: &Bounds) -> Vec<Snapshot>
         Mode::TimeoutFail => {
             let mut session = of(seen);
             session.noted(id, "[F]", None);
-            let attempt =
-                super::super::report::next_attempt(Picture::from_snapshot(seen).reports_of(id));
+            let attempt = Picture::from_snapshot(seen).latest_attempt(id) + 1;
             let path = OrchestrationFile::Report { task: id, attempt }.to_string();
             session.file(&path, &report(id, iteration, Some("Failed")));
             all.push(session);

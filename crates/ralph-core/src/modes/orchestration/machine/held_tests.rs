@@ -1,6 +1,5 @@
 //! A PAUSE or a STOP in each state.
 
-use super::super::change::{RouterWrite, apply};
 use super::super::fixture::{SampleOrchestration, feedback, now, report, review};
 use super::super::invocation::Running;
 use super::super::signal::UnheardSignal;
@@ -45,7 +44,7 @@ fn in_each_state() -> [(State, SampleOrchestration); 8] {
 /// The next act, and the orchestration with its changes written.
 fn written(seen: &Snapshot) -> (Snapshot, Act) {
     let step = next(seen, now());
-    (apply(seen, &step.changes, now().into()).unwrap(), step.act)
+    (step.after, step.act)
 }
 
 /// The same orchestration while its calls are in progress.
@@ -65,9 +64,8 @@ fn said(session: &SampleOrchestration, texts: &[&str]) -> Snapshot {
 }
 
 /// The orchestration after the step has taken effect.
-fn done(seen: &Snapshot, step: &MachineStep) -> Snapshot {
-    let heard = RouterWrite::Heard(step.heard.clone());
-    apply(seen, &[&step.changes[..], &[heard]].concat(), now().into()).unwrap()
+fn done(step: &MachineStep) -> Snapshot {
+    step.after.without_signals(&step.heard)
 }
 
 fn names(seen: &Snapshot) -> Vec<&str> {
@@ -84,12 +82,12 @@ fn a_pause_holds_every_state_where_it_is_and_nothing_is_lost_by_it() {
             let seen = said(session, &["STEER: use oak", "PAUSE: lunch"]);
             let step = next(&seen, now());
             assert_eq!(step.act, Act::Paused("lunch".to_owned()), "{state}");
-            assert_eq!(apply(&seen, &step.changes, now().into()).unwrap(), seen, "{state}");
+            assert_eq!(step.after, seen, "{state}");
             if !is_busy {
                 assert_eq!(step.state, state);
             }
             let over = next(&said(session, &[]), now());
-            assert_eq!((over.act, over.changes), (free.act, free.changes), "{state}");
+            assert_eq!((over.act, over.after), (free.act, free.after), "{state}");
         }
     }
 }
@@ -101,8 +99,8 @@ fn a_stop_ends_it_in_every_state_and_what_was_said_to_agents_is_kept_for_the_nex
             let seen = said(&session, &["STEER: use oak", "PAUSE", "STOP: enough"]);
             let step = next(&seen, now());
             assert_eq!(step.act, Act::Stopped("enough".to_owned()), "{state}");
-            assert_eq!(apply(&seen, &step.changes, now().into()).unwrap(), seen, "{state}");
-            let after = done(&seen, &step);
+            assert_eq!(step.after, seen, "{state}");
+            let after = done(&step);
             assert_eq!(names(&after), ["0"], "{state}");
             assert_eq!(Snapshot { signals: seen.signals.clone(), ..after }, seen, "{state}");
         }
@@ -114,8 +112,8 @@ fn a_pause_is_used_up_once_the_session_rests_and_not_by_waiting() {
     let (_, session) = at(State::ExecutingBatch, |_| {});
     let seen = said(&session, &["STEER: use oak", "PAUSE"]);
     let step = next(&seen, now());
-    assert_eq!(names(&apply(&seen, &step.changes, now().into()).unwrap()), ["0", "1"]);
-    assert_eq!(names(&done(&seen, &step)), ["0"]);
+    assert_eq!(names(&step.after), ["0", "1"]);
+    assert_eq!(names(&done(&step)), ["0"]);
 }
 
 #[test]
@@ -138,7 +136,7 @@ fn an_end_stays_what_it_is_and_no_word_is_left_to_hold_the_next_iteration() {
             let seen = said(&session, &["STEER: use oak", word]);
             let step = next(&seen, now());
             assert_eq!(step.act, end);
-            assert_eq!(names(&done(&seen, &step)), ["0"]);
+            assert_eq!(names(&done(&step)), ["0"]);
         }
     }
 }

@@ -2,42 +2,38 @@
 //! its tasks), REPLANNING, SESSION_REVIEW and COMPLETE.
 
 use super::super::agents::Mode;
-use super::super::change::RouterWrite;
 use super::super::files::OrchestrationFile;
+use super::super::invocation::Invocation;
 use super::super::progress::{TaskEntry, TaskMark, cycle};
 use super::super::state::{MetadataStatus, State};
 use super::super::validate::of_feedback;
-use super::super::waves::{Outlook, TaskFiles};
+use super::super::waves::Outlook;
 use super::step::Act;
 use super::{MachineTurn, View, give};
 
+/// The one call that is due.
+fn invoke(view: &View<'_>, call: Invocation) -> MachineTurn {
+    let nothing = || Act::Failed(format!("could not call `{}`; ask again", call.agent()));
+    MachineTurn::Act(give(view, vec![call.clone()], 1).unwrap_or_else(nothing))
+}
+
 /// Calls the planner to set up the orchestration until it reports that it has.
 pub(super) fn initializing(view: &View<'_>) -> MachineTurn {
-    let is_done = view
-        .progress
-        .planning(1)
-        .any(|entry| entry.id == "plan-init" && entry.status == TaskMark::Done);
-    if is_done {
-        return MachineTurn::Move(vec![view.enter(State::Planning)]);
+    match view.picture.progress.is_planned(1, "plan-init") {
+        true => view.enter(State::Planning),
+        false => lay_out(view),
     }
-    lay_out(view)
 }
 
 fn lay_out(view: &View<'_>) -> MachineTurn {
-    let call = view.call(Mode::Initialize).with("USER_REQUEST", &view.seen.request).in_iteration();
-    invoke(view, call)
-}
-
-fn invoke(view: &View<'_>, call: super::super::invocation::Invocation) -> MachineTurn {
-    let nothing =
-        || Act::Failed(format!("could not call `{}`; ask again", Mode::Initialize.agent()));
-    MachineTurn::Act(give(view, vec![call], 1).unwrap_or_else(nothing))
+    let request = &view.picture.seen.request;
+    invoke(view, view.call(Mode::Initialize).with("USER_REQUEST", request).in_iteration())
 }
 
 /// Runs question cycles, then the breakdown into tasks.
 pub(super) fn planning(view: &View<'_>) -> MachineTurn {
-    let heard = view.listen(State::Planning);
-    let entries: Vec<&TaskEntry> = view.progress.planning(view.iteration).collect();
+    let (picture, iteration, told) = (&view.picture, view.picture.iteration, view.told());
+    let entries: Vec<&TaskEntry> = picture.progress.planning(iteration).collect();
     // Check only these entries: INITIALIZING checks those of the first iteration, and might return
     // here.
     if stands(&entries, "plan-init") == Some(false) {
@@ -50,31 +46,25 @@ pub(super) fn planning(view: &View<'_>) -> MachineTurn {
             _ => continue,
         };
         let cycle = cycle(&entries, at);
-        let most = view.picture.rails.max_cycles;
-        if cycle > most {
-            return MachineTurn::Move(too_many(view, &entries));
+        if cycle > picture.rails.max_cycles {
+            return skip_cycles(view, &entries);
         }
-        let call = view.call(mode).cycle(cycle).in_iteration().with("SIGNAL", &heard.told);
-        return invoke(view, call);
+        return invoke(view, view.call(mode).cycle(cycle).in_iteration().with("SIGNAL", &told));
     }
-    let is_broken_down =
-        stands(&entries, "plan-breakdown").unwrap_or(!view.picture.tasks.is_empty());
-    if !is_broken_down {
-        let call = view.call(Mode::TaskBreakdown).in_iteration().with("SIGNAL", &heard.told);
-        return invoke(view, call);
+    if !stands(&entries, "plan-breakdown").unwrap_or(!picture.tasks.is_empty()) {
+        return invoke(view, view.call(Mode::TaskBreakdown).in_iteration().with("SIGNAL", &told));
     }
-    if view.picture.tasks.is_empty() && view.progress.tasks().is_empty() {
+    if picture.tasks.is_empty() && picture.progress.tasks().is_empty() {
         let why = "planning ended without a task; set `plan-breakdown` in `progress.md` to `[ ]` \
              to break the plan into tasks again";
         return MachineTurn::Act(Act::Failed(why.to_owned()));
     }
-    let mut changes = vec![
-        RouterWrite::Row { iteration: view.iteration, status: "Executing" },
-        view.enter(State::Batching),
-    ];
-    changes.extend(super::batches::missing_entries(view));
-    changes.push(RouterWrite::Planned(view.iteration));
-    MachineTurn::Move(changes)
+    view.moved(|after| {
+        after.set_row(iteration, "Executing");
+        after.add_tasks(picture);
+        after.end_planning(iteration, view.now);
+        after.enter(State::Batching, iteration, None, view.now);
+    })
 }
 
 /// Whether a planning task is settled; one settled entry of several is enough. `None` if there is
@@ -87,20 +77,19 @@ fn stands(entries: &[&TaskEntry], id: &str) -> Option<bool> {
 
 /// Skips all question cycles beyond the limit at once: one by one, they could exceed the limit of
 /// moves.
-fn too_many(view: &View<'_>, entries: &[&TaskEntry]) -> Vec<RouterWrite> {
+fn skip_cycles(view: &View<'_>, entries: &[&TaskEntry]) -> MachineTurn {
     let most = view.picture.rails.max_cycles;
     let asks = |entry: &TaskEntry| matches!(entry.id.as_str(), "plan-brainstorm" | "plan-research");
-    let open =
-        entries.iter().enumerate().filter(|(_, entry)| !entry.status.is_settled() && asks(entry));
-    open.map(|(at, _)| (cycle(entries, at), at))
-        .filter(|(cycle, _)| *cycle > most)
-        .map(|(cycle, at)| RouterWrite::MarkPlanning {
-            iteration: view.iteration,
-            at,
-            status: TaskMark::Cancelled,
-            note: Some(format!("cycle {cycle}, skipped: planning.max_cycles is {most}")),
-        })
-        .collect()
+    view.moved(|after| {
+        for (at, _) in entries.iter().enumerate().filter(|(_, entry)| asks(entry)) {
+            let cycle = cycle(entries, at);
+            let entry = after.progress_mut().planning_mut(view.picture.iteration, at);
+            if let Some(entry) = entry.filter(|entry| !entry.status.is_settled() && cycle > most) {
+                let note = format!("cycle {cycle}, skipped: planning.max_cycles is {most}");
+                entry.set(TaskMark::Cancelled, Some(&note));
+            }
+        }
+    })
 }
 
 // REPLANNING: works the user's feedback into the plan and the tasks.
@@ -108,73 +97,72 @@ fn too_many(view: &View<'_>, entries: &[&TaskEntry]) -> Vec<RouterWrite> {
 // Four calls in a fixed order, each with one mode. The old plan is kept before it is changed.
 
 pub(super) fn replanning(view: &View<'_>) -> MachineTurn {
-    let iteration = view.iteration;
-    let before = iteration.saturating_sub(1).max(1);
+    let iteration = view.picture.iteration;
+    let before = OrchestrationFile::PlanSnapshot(iteration.saturating_sub(1).max(1));
     let paths = view.feedback_paths();
     if paths.is_empty() {
         let why = format!("iteration {iteration} has no feedback to plan from");
         return MachineTurn::Act(Act::AwaitingFeedback(vec![why]));
     }
-    let is_done = |id: &str| {
-        view.progress
-            .planning(iteration)
-            .any(|entry| entry.id == id && entry.status == TaskMark::Done)
+    let modes = [Mode::FeedbackAnalysis, Mode::Research, Mode::Update, Mode::Rebreakdown];
+    let is_open = |mode: &Mode| match mode.planning_task(iteration) {
+        Some(id) => !view.picture.progress.is_planned(iteration, id),
+        None => false,
     };
-    let call = if !is_done("plan-rebrainstorm") {
-        let output =
-            OrchestrationFile::IterationQuestions { iteration, category: "feedback-driven" };
-        view.call(Mode::FeedbackAnalysis)
-            .cycle(1)
-            .in_iteration()
-            .with("FEEDBACK_PATHS", &paths.join(", "))
-            .with("OUTPUT", &output.to_string())
-    } else if !is_done("plan-reresearch") {
-        view.call(Mode::Research)
-            .cycle(1)
-            .in_iteration()
-            .with("QUESTION_CATEGORY", "feedback-driven")
-    } else if !is_done("plan-update") {
-        if !view.seen.has(OrchestrationFile::PlanSnapshot(before))
-            && view.seen.has(OrchestrationFile::Plan)
-        {
-            return MachineTurn::Move(vec![RouterWrite::KeepPlan(before)]);
-        }
-        view.call(Mode::Update)
-            .in_iteration()
-            .with("FEEDBACK_SOURCES", &format!("iterations/{iteration}/feedbacks/*/"))
-            .with("PLAN_SNAPSHOT", &OrchestrationFile::PlanSnapshot(before).to_string())
-    } else if !is_done("plan-rebreakdown") {
-        let failed = failed(view).join(", ");
-        let failed = if failed.is_empty() { "none" } else { &failed };
-        view.call(Mode::Rebreakdown).in_iteration().with("FAILED_TASKS", failed)
-    } else {
-        return MachineTurn::Move(replanned(view));
-    };
-    MachineTurn::Act(give(view, vec![call], 1).unwrap_or(Act::AwaitingFeedback(Vec::new())))
+    let Some(mode) = modes.into_iter().find(is_open) else { return replanned(view) };
+    let call = view.call(mode);
+    invoke(
+        view,
+        match mode {
+            Mode::FeedbackAnalysis => {
+                let category = "feedback-driven";
+                let output = OrchestrationFile::IterationQuestions { iteration, category };
+                call.cycle(1)
+                    .in_iteration()
+                    .with("FEEDBACK_PATHS", &paths.join(", "))
+                    .with("OUTPUT", &output.to_string())
+            }
+            Mode::Research => {
+                call.cycle(1).in_iteration().with("QUESTION_CATEGORY", "feedback-driven")
+            }
+            Mode::Update => {
+                let seen = view.picture.seen;
+                if !seen.has(before) && seen.has(OrchestrationFile::Plan) {
+                    return view.moved(|after| after.keep_plan(iteration.saturating_sub(1).max(1)));
+                }
+                call.in_iteration()
+                    .with("FEEDBACK_SOURCES", &format!("iterations/{iteration}/feedbacks/*/"))
+                    .with("PLAN_SNAPSHOT", &before.to_string())
+            }
+            _ => {
+                let failed = failed(view).join(", ");
+                let failed = if failed.is_empty() { "none" } else { &failed };
+                call.in_iteration().with("FAILED_TASKS", failed)
+            }
+        },
+    )
 }
 
-fn failed(view: &View<'_>) -> Vec<String> {
-    let tasks = view.progress.tasks();
-    let failed = tasks.iter().filter(|entry| entry.status == TaskMark::Failed);
-    failed.map(|entry| entry.id.clone()).collect()
+fn failed<'a>(view: &View<'a>) -> Vec<&'a str> {
+    let tasks = view.picture.progress.tasks().into_iter();
+    let failed = tasks.filter(|entry| entry.status == TaskMark::Failed);
+    failed.map(|entry| entry.id.as_str()).collect()
 }
 
 /// Reopens failed tasks.
-fn replanned(view: &View<'_>) -> Vec<RouterWrite> {
-    let iteration = view.iteration;
-    let mut changes: Vec<RouterWrite> = failed(view)
-        .into_iter()
-        .map(|task| RouterWrite::Mark {
-            task,
-            status: TaskMark::Open,
-            note: Some(format!("Iteration {iteration}")),
-        })
-        .collect();
-    changes.extend(super::batches::missing_entries(view));
-    changes.push(RouterWrite::Row { iteration, status: "Executing" });
-    changes.push(RouterWrite::Planned(iteration));
-    changes.push(view.enter(State::Batching));
-    changes
+fn replanned(view: &View<'_>) -> MachineTurn {
+    let iteration = view.picture.iteration;
+    view.moved(|after| {
+        for task in failed(view) {
+            if let Some(entry) = after.progress_mut().task_mut(task) {
+                entry.set(TaskMark::Open, Some(&format!("Iteration {iteration}")));
+            }
+        }
+        after.add_tasks(&view.picture);
+        after.set_row(iteration, "Executing");
+        after.end_planning(iteration, view.now);
+        after.enter(State::Batching, iteration, None, view.now);
+    })
 }
 
 // SESSION_REVIEW and COMPLETE: the result of the iteration.
@@ -183,52 +171,51 @@ fn replanned(view: &View<'_>) -> Vec<RouterWrite> {
 // feedback, whatever the review says.
 
 pub(super) fn session_review(view: &View<'_>) -> MachineTurn {
-    let Some(says_complete) = view.picture.reviews.get(&view.iteration) else {
-        let call = view.call(Mode::SessionReview).in_iteration();
-        return MachineTurn::Act(give(view, vec![call], 1).unwrap_or(Act::Complete));
+    let (picture, iteration) = (&view.picture, view.picture.iteration);
+    let Some(says_complete) = picture.reviews.get(&iteration) else {
+        return invoke(view, view.call(Mode::SessionReview).in_iteration());
     };
     let standing = match *says_complete && open(view).is_empty() {
         true => MetadataStatus::Completed,
         false => MetadataStatus::AwaitingFeedback,
     };
-    if view.picture.metadata.as_ref().and_then(|metadata| metadata.standing) != Some(standing) {
-        let call = view.call(Mode::UpdateMetadata).with("STATUS", standing.word());
-        return MachineTurn::Act(give(view, vec![call], 1).unwrap_or(Act::Complete));
+    if picture.metadata.and_then(|metadata| metadata.standing) != Some(standing) {
+        return invoke(view, view.call(Mode::UpdateMetadata).with("STATUS", standing.word()));
     }
-    let iteration = view.iteration;
-    MachineTurn::Move(vec![
-        RouterWrite::KeepPlan(iteration),
-        RouterWrite::Completed(iteration),
-        RouterWrite::Row { iteration, status: "Complete" },
-        view.enter(State::Complete),
-    ])
+    view.moved(|after| {
+        after.keep_plan(iteration);
+        let completed_at = &mut after.iteration_mut(iteration, view.now).completed_at;
+        completed_at.get_or_insert_with(|| view.now.to_string());
+        after.set_row(iteration, "Complete");
+        after.enter(State::Complete, iteration, None, view.now);
+    })
 }
 
 pub(super) fn complete(view: &View<'_>) -> MachineTurn {
+    let iteration = view.picture.iteration;
     let mut open = open(view);
-    if open.is_empty() && view.picture.reviews.get(&view.iteration) == Some(&true) {
+    if open.is_empty() && view.picture.reviews.get(&iteration) == Some(&true) {
         return MachineTurn::Act(Act::Complete);
     }
     if open.is_empty() {
-        open.push(format!("the review in `iterations/{}/review.md` names gaps", view.iteration));
+        open.push(format!("the review in `iterations/{iteration}/review.md` names gaps"));
     }
-    let found = of_feedback(view.seen, State::Complete, view.iteration);
+    let found = of_feedback(view.picture.seen, State::Complete, iteration);
     open.extend(found.iter().map(ToString::to_string));
     MachineTurn::Act(Act::AwaitingFeedback(open))
 }
 
 /// The tasks that are not done, each with the reason.
 fn open(view: &View<'_>) -> Vec<String> {
-    let wanted = TaskFiles::from_picture(view.picture, view.progress);
-    let outlooks = wanted.outlooks(view.picture, &view.seen.tries, view.iteration);
-    let tasks = view.progress.tasks();
-    let open = tasks.iter().filter(|entry| !entry.status.is_settled());
-    open.map(|entry| {
-        let outlook = outlooks.iter().find(|(id, _)| *id == entry.id).map(|(_, outlook)| outlook);
-        match (entry.status, outlook) {
-            (TaskMark::Failed, _) => format!("{} failed", entry.id),
+    let outlooks = view.picture.outlooks(&view.picture.seen.tries);
+    let tasks = view.picture.progress.tasks().into_iter();
+    let open = tasks.filter(|entry| !entry.status.is_settled());
+    open.map(|TaskEntry { id, status, .. }| {
+        let outlook = outlooks.iter().find(|(other, _)| other == id).map(|(_, outlook)| outlook);
+        match (status, outlook) {
+            (TaskMark::Failed, _) => format!("{id} failed"),
             (_, Some(Outlook::Skipped(why))) => why.clone(),
-            _ => format!("{} is not done", entry.id),
+            _ => format!("{id} is not done"),
         }
     })
     .collect()

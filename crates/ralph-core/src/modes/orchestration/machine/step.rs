@@ -2,16 +2,15 @@
 //! a call has achieved its purpose.
 
 use super::super::agents::Mode;
-use super::super::change::{RouterWrite, apply};
 use super::super::files::OrchestrationFile;
 use super::super::finding::OrchestrationFinding;
 use super::super::invocation::{Invocation, Running};
-use super::super::local_time::LocalTime;
 use super::super::metadata::Counts;
 use super::super::progress::{Progress, TaskEntry, TaskMark, cycle};
+use super::super::recovery::CallEnd;
 use super::super::snapshot::{Picture, Snapshot};
 use super::super::state::{MetadataStatus, State};
-use super::super::validate::{is_invalid, validate};
+use super::super::validate::is_invalid;
 use super::next;
 use crate::stop::{Routed, RouterStep};
 use crate::text::hex::hex;
@@ -27,12 +26,11 @@ pub struct MachineStep {
     pub iteration: u32,
     /// The wave that is executed or reviewed, counted from 1.
     pub wave: Option<u32>,
-    /// The changes to write first, all of them or none.
-    pub changes: Vec<RouterWrite>,
+    /// The orchestration with the changes that come before the act.
+    pub after: Snapshot,
     /// The names of the signals that are used up once the step has taken effect: the calls are
     /// made, or the orchestration pauses or ends.
     pub heard: Vec<String>,
-    /// What to do after the changes.
     pub act: Act,
     /// The problems found in the orchestration.
     pub findings: Vec<OrchestrationFinding>,
@@ -58,6 +56,14 @@ pub enum Act {
 }
 
 impl Act {
+    /// The calls to make now.
+    pub fn calls(&self) -> &[Invocation] {
+        match self {
+            Act::Invoke(calls) => calls,
+            _ => &[],
+        }
+    }
+
     /// The status word of the orchestration.
     pub fn status(&self) -> &'static str {
         match self {
@@ -106,8 +112,8 @@ impl fmt::Display for Act {
     }
 }
 
-/// The answer with the field names of its specification.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// The answer with the field names of its specification, and what a program needs to carry it out.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Output {
     /// `completed`, `in_progress`, `awaiting_feedback` or `blocked`.
     pub status: &'static str,
@@ -120,48 +126,48 @@ pub struct Output {
     pub tasks_summary: Counts,
     /// What happens next, or what the user should do.
     pub next_action: String,
+    pub invocations: Vec<serde_json::Value>,
+    pub wait_until: Option<String>,
+    pub findings: Vec<String>,
 }
-
-/// The answer for the orchestration after the step's changes are written.
-pub fn output(after: &Snapshot, step: &MachineStep) -> Output {
-    Output {
-        status: step.act.status(),
-        session_id: after.id.to_string(),
-        iteration: step.iteration,
-        current_state: step.state.word(),
-        current_wave: step.wave.unwrap_or_default(),
-        tasks_summary: after
-            .record
-            .progress
-            .as_ref()
-            .map(Counts::from_progress)
-            .unwrap_or_default(),
-        next_action: step.act.to_string(),
-    }
-}
-
-// The router's answer, reduced to the values from which a stop is decided.
 
 impl MachineStep {
-    /// `after` is the orchestration after this step's changes are written.
-    pub fn routed(&self, after: &Snapshot) -> Routed {
-        let (due, says) = match &self.act {
-            Act::Invoke(_) => (RouterStep::Call, self.act.to_string()),
-            Act::Wait { .. } => (RouterStep::Wait, self.act.to_string()),
-            Act::Paused(text) => (RouterStep::Paused, said("paused by PAUSE", text)),
-            Act::Stopped(text) => (RouterStep::Stopped, said("ended by STOP", text)),
-            Act::Complete => (RouterStep::Complete, self.act.to_string()),
-            Act::AwaitingFeedback(open) => (RouterStep::AwaitingFeedback, open.join("; ")),
-            Act::Failed(why) => (RouterStep::Failed, why.clone()),
+    pub fn output(&self) -> Output {
+        let wait_until = match &self.act {
+            Act::Wait { until, .. } => until.map(|until| format!("{until:.0}")),
+            _ => None,
         };
-        Routed { due, stands: progress_digest(after, &says), says, heard: self.heard.clone() }
+        Output {
+            status: self.act.status(),
+            session_id: self.after.id.to_string(),
+            iteration: self.iteration,
+            current_state: self.state.word(),
+            current_wave: self.wave.unwrap_or_default(),
+            tasks_summary: self.after.counts(),
+            next_action: self.act.to_string(),
+            invocations: self.act.calls().iter().map(Invocation::to_json).collect(),
+            wait_until,
+            findings: self.findings.iter().map(ToString::to_string).collect(),
+        }
     }
-}
 
-fn said(what: &str, text: &str) -> String {
-    match text.trim() {
-        "" => what.to_owned(),
-        text => format!("{what}: {text}"),
+    /// The answer, reduced to the values from which a stop is decided.
+    pub fn routed(&self) -> Routed {
+        let due = match &self.act {
+            Act::Invoke(_) => RouterStep::Call,
+            Act::Wait { .. } => RouterStep::Wait,
+            Act::Paused(_) => RouterStep::Paused,
+            Act::Stopped(_) => RouterStep::Stopped,
+            Act::Complete => RouterStep::Complete,
+            Act::AwaitingFeedback(_) => RouterStep::AwaitingFeedback,
+            Act::Failed(_) => RouterStep::Failed,
+        };
+        let says = match &self.act {
+            Act::AwaitingFeedback(open) => open.join("; "),
+            act => act.to_string(),
+        };
+        let stands = progress_digest(&self.after, &says);
+        Routed { due, stands, says, heard: self.heard.clone() }
     }
 }
 
@@ -182,81 +188,71 @@ fn progress_digest(after: &Snapshot, says: &str) -> String {
     hex(&digest.finalize()[..8])
 }
 
-// Records that calls of a step were made: they are in progress, and their signals are used up.
+// What is reported of the calls: that they were made, and that they ended.
 
 impl MachineStep {
-    /// The orchestration after these calls of the step were made. A signal stays while another call
-    /// of the same batch that carries it has yet to be made, because the prompt of that call must
-    /// not change.
-    ///
-    /// # Errors
-    /// What the step would write but cannot.
-    pub fn made(
-        &self,
-        seen: &Snapshot,
-        made: &[Invocation],
-        now: Timestamp,
-        local: LocalTime,
-    ) -> Result<Snapshot, String> {
-        let mut after = apply(seen, &self.changes, local)?;
+    /// The orchestration after these calls of the step were made: they are in progress, and their signals
+    /// are used up. A signal stays while another call of the same batch that carries it has yet to be
+    /// made, because the prompt of that call must not change.
+    pub fn made(&self, made: &[Invocation], now: Timestamp) -> Snapshot {
+        let mut after = self.after.clone();
         if let Some(running) = &mut after.running {
             running.extend(made.iter().map(|call| Running { key: call.key.clone(), since: now }));
         }
-        let carried = made.iter().any(Invocation::carries_a_signal);
+        let carries = |calls: &[Invocation]| calls.iter().any(Invocation::carries_a_signal);
         // If the running calls are unknown, the router would return the same calls again.
-        let is_owed = || match (&after.running, next(&after, now).act) {
-            (Some(_), Act::Invoke(calls)) => calls.iter().any(Invocation::carries_a_signal),
-            _ => false,
-        };
-        if carried && !is_owed() {
-            let notes = RouterWrite::NotePlan(self.heard.clone());
-            let heard = RouterWrite::Heard(self.heard.clone());
-            let is_planning = self.state == State::Planning;
-            let writes: Vec<_> = is_planning.then_some(notes).into_iter().chain([heard]).collect();
-            after = apply(&after, &writes, local)?;
+        let is_owed = || after.running.is_some() && carries(next(&after, now).act.calls());
+        if carries(made) && !is_owed() {
+            if self.state == State::Planning {
+                after.note_plan(&self.heard);
+            }
+            return after.without_signals(&self.heard);
         }
-        Ok(after)
+        after
     }
 }
 
-// Whether a call achieved its purpose.
-//
-// The agent's files decide, not its last message. A call that ended without its result has failed,
-// and is made again as [`super::super::recovery`] requires.
+impl Snapshot {
+    /// Records the end of a call, and returns how it ended. The agent's files decide, not its last
+    /// message: a call that ended without its result has failed, and is made again as
+    /// [`super::super::recovery`] requires.
+    pub fn close(&mut self, call: &Invocation, now: Timestamp) -> CallEnd {
+        let how = if met(self, call) { CallEnd::Met } else { CallEnd::Failed };
+        self.note_end(call, how, now);
+        how
+    }
+}
 
 /// True if the orchestration's files after the call show its result.
 pub fn met(after: &Snapshot, call: &Invocation) -> bool {
     let picture = Picture::from_snapshot(after);
-    let progress = picture.progress.clone().unwrap_or_default();
+    let progress = picture.progress;
     let iteration = call.key.iteration;
-    let planned = |id: &str| {
-        progress.planning(iteration).any(|entry| entry.id == id && entry.status == TaskMark::Done)
-    };
     let status = || progress.task(&call.key.task).map(|entry| entry.status);
-    match call.mode {
-        Mode::Initialize => {
-            planned("plan-init")
+    match (call.mode, call.mode.planning_task(iteration)) {
+        (Mode::Initialize, Some(id)) => {
+            progress.is_planned(iteration, id)
                 && after.has(OrchestrationFile::Plan)
                 && after.has(OrchestrationFile::Metadata)
         }
-        Mode::Brainstorm => asked(&progress, call, "plan-brainstorm"),
-        Mode::Research if iteration > 1 => planned("plan-reresearch"),
-        Mode::Research => asked(&progress, call, "plan-research"),
-        Mode::TaskBreakdown => planned("plan-breakdown"),
-        Mode::FeedbackAnalysis => planned("plan-rebrainstorm"),
-        Mode::Update => planned("plan-update"),
-        Mode::Rebreakdown => planned("plan-rebreakdown"),
-        Mode::RebreakdownTask => status() == Some(TaskMark::Cancelled),
-        Mode::UpdateMetadata => {
-            let said = call.input("STATUS").and_then(MetadataStatus::from_word);
-            said.is_some() && picture.metadata.and_then(|metadata| metadata.standing) == said
+        (Mode::Brainstorm | Mode::Research, Some(id)) if iteration <= 1 => {
+            asked(progress, call, id)
         }
-        Mode::RepairState => !is_invalid(&validate(after)),
-        Mode::Execute => !matches!(status(), None | Some(TaskMark::Open | TaskMark::InProgress)),
-        Mode::TaskReview | Mode::TimeoutFail => {
+        (_, Some(id)) => progress.is_planned(iteration, id),
+        (Mode::RebreakdownTask, _) => status() == Some(TaskMark::Cancelled),
+        (Mode::UpdateMetadata, _) => {
+            let said = call.input("STATUS").and_then(MetadataStatus::from_word);
+            said.is_some() && after.metadata_status() == said
+        }
+        (Mode::Execute, _) => {
+            !matches!(status(), None | Some(TaskMark::Open | TaskMark::InProgress))
+        }
+        (Mode::TaskReview | Mode::TimeoutFail, _) => {
             !matches!(status(), None | Some(TaskMark::ReviewPending | TaskMark::InProgress))
         }
-        Mode::SessionReview => picture.reviews.contains_key(&iteration),
+        (Mode::SessionReview, _) => picture.reviews.contains_key(&iteration),
+        // The only other mode without a planning task is REPAIR_STATE.
+        _ => !is_invalid(&picture.findings),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The answers of each state, word for word.
 
 use super::super::agents::Mode;
-use super::super::change::{apply, writes};
+use super::super::change::writes;
 use super::super::fixture::{SampleOrchestration, feedback, later, now, report, review};
 use super::super::invocation::{CallKey, Running};
 use super::super::progress::TaskMark;
@@ -29,7 +29,7 @@ fn check(session: &SampleOrchestration, state: State, expected: &[&str]) {
 /// Writes the changes that the router asks for.
 fn step(session: &mut SampleOrchestration) -> MachineStep {
     let step = next(&session.seen, now());
-    session.seen = apply(&session.seen, &step.changes, now().into()).unwrap();
+    session.seen = step.after.clone();
     step
 }
 
@@ -64,11 +64,7 @@ fn planning_goes_through_its_cycles_and_ends_with_the_tasks() {
         "[x] plan-brainstorm\n- [ ] plan-research (CYCLE=3)",
     );
     check(&session, State::Planning, &["MODE: TASK_BREAKDOWN\nITERATION: 1"]);
-    let step = step(&mut session);
-    assert!(matches!(
-        step.changes[..],
-        [RouterWrite::MarkPlanning { status: TaskMark::Cancelled, .. }]
-    ));
+    step(&mut session);
     assert!(session.text("progress.md").contains(
         "- [C] plan-research (cycle 3, skipped: planning.max_cycles is 2)\n- [ ] plan-breakdown"
     ));
@@ -382,8 +378,7 @@ fn what_failed_too_often_waits_for_a_person() {
             .contains("completed_at: 2026-01-31T12:00:00+00:00")
     );
     assert!(session.text("progress.md").contains("| 1 | Complete | 1/3 | N/A |"));
-    let output = output(&session.seen, &step);
-    let json = serde_json::to_value(&output).unwrap();
+    let json = serde_json::to_value(step.output()).unwrap();
     assert_eq!(
         json,
         serde_json::json!({
@@ -394,6 +389,9 @@ fn what_failed_too_often_waits_for_a_person() {
             "current_wave": 0,
             "tasks_summary": {"total": 3, "completed": 1, "failed": 1, "pending": 1, "cancelled": 0},
             "next_action": step.act.to_string(),
+            "invocations": [],
+            "wait_until": null,
+            "findings": [],
         })
     );
 }
@@ -486,7 +484,7 @@ fn a_state_that_is_missing_is_inferred_and_written() {
         let mut session = SampleOrchestration::planned(WAVES);
         change(&mut session);
         session.remove("metadata.yaml");
-        let state = resolve(&Picture::from_snapshot(&session.seen)).0;
+        let state = Picture::from_snapshot(&session.seen).state;
         step(&mut session);
         (state, session.seen.files.contains_key("metadata.yaml"))
     };
@@ -516,10 +514,11 @@ fn a_steer_is_told_with_the_next_calls_and_a_pause_waits_for_another_word() {
     let told = step(&mut session);
     assert_eq!(session.seen.signals.len(), 1, "to ask uses nothing up");
     let Act::Invoke(calls) = &told.act else { panic!("{}", told.act) };
-    session.seen.running = Some(Vec::new());
-    let one = told.made(&session.seen, &calls[..1], now(), now().into()).unwrap();
+    let mut known = told.clone();
+    known.after.running = Some(Vec::new());
+    let one = known.made(&calls[..1], now());
     assert_eq!(one.signals.len(), 1, "the other call of the batch carries it, too");
-    let both = told.made(&session.seen, calls, now(), now().into()).unwrap();
+    let both = known.made(calls, now());
     assert_eq!(both.signals, []);
     session.seen.running = None;
     session.seen.signals = vec![UnheardSignal::read("2", "PAUSE: lunch")];
@@ -538,8 +537,7 @@ fn asking_twice_writes_nothing_the_second_time() {
         let mut session = session;
         let first = step(&mut session);
         let again = next(&session.seen, now());
-        let after = apply(&session.seen, &again.changes, now().into()).unwrap();
-        assert_eq!(writes(&session.seen, &after), []);
+        assert_eq!(writes(&session.seen, &again.after), []);
         assert_eq!(first.act, again.act);
     }
 }
@@ -584,9 +582,8 @@ fn whatever_a_hand_has_damaged_there_is_an_answer() {
         }
         let step = next(&session.seen, now());
         assert!(!step.act.to_string().starts_with("could not leave"), "{}", step.act);
-        let Ok(after) = apply(&session.seen, &step.changes, now().into()) else { continue };
         let Act::Invoke(calls) = &step.act else { continue };
-        let progress = Picture::from_snapshot(&after).progress.unwrap_or_default();
+        let progress = step.after.progress();
         for call in calls.iter().filter(|call| call.mode == Mode::Execute) {
             assert_ne!(progress.task(&call.key.task).unwrap().status, TaskMark::Done);
         }

@@ -1,3 +1,4 @@
+use super::super::finding::Weight;
 use super::*;
 
 const TEXT: &str = "# Progress
@@ -154,7 +155,10 @@ fn a_mark_that_is_nearly_right_is_read_and_the_rest_is_told() {
 
 fn damage_texts(text: &str) -> Vec<String> {
     let damage = ReadProgress::parse(text).damage;
-    damage.iter().map(|one| format!("{} {}: {}", one.line, one.matters, one.what)).collect()
+    damage
+        .iter()
+        .map(|one| format!("{} {}: {}", one.line, one.weight == Weight::Invalid, one.what))
+        .collect()
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn key_of(node: &Node) -> String {
 
 fn ways(node: &Node, scene: &Scene, found: &mut Found) -> Vec<Node> {
     let step = next(&node.seen, node.now);
-    let after = apply(&node.seen, &step.changes, node.now.into()).unwrap();
+    let after = step.after.clone();
     hold(&node.seen, &after, &step, &scene.bounds);
     if signal::find_hold(&node.seen.signals).is_some() {
         assert!(!matches!(step.act, Act::Invoke(_) | Act::Wait { .. }), "{}", step.act);
@@ -153,7 +153,7 @@ fn made(
     scene: &Scene,
     found: &mut Found,
 ) -> Node {
-    let seen = step.made(&node.seen, calls, node.now, node.now.into()).unwrap();
+    let seen = step.made(calls, node.now);
     for signal in node.seen.signals.iter().filter(|signal| !seen.signals.contains(signal)) {
         let said = format!("{}: {}", signal.word.as_str(), signal.text);
         let is_told = |call: &Invocation| call.input("SIGNAL").is_some_and(|it| it.contains(&said));
@@ -222,8 +222,7 @@ fn each_goes_on(node: &Node, scene: &Scene) -> Vec<Node> {
         if *wrote || scene.bounds.silent.contains(&call.mode) {
             let mut next = node.clone();
             let (call, _) = next.at_work.remove(at);
-            let how = if met(&next.seen, &call) { CallEnd::Met } else { CallEnd::Failed };
-            attempts::note_end(&mut next.seen, &call, how, next.now);
+            next.seen.close(&call, next.now);
             note(&mut next);
             ways.push(next);
         }
@@ -269,7 +268,7 @@ fn an_executor_that_vanishes_beside_another_is_replaced() {
     for (task, n_failed) in [("a", 3), ("b", if is_full() { 3 } else { 5 })] {
         // After three failures, one more leaves a last retry, and a second one gives the call up.
         let key = CallKey { mode: Mode::Execute, task: task.to_owned(), iteration: 1, cycle: 0 };
-        (0..n_failed).for_each(|_| start.seen.tries.ended(&key, CallEnd::Failed, now()));
+        start.seen.tries.entry(&key, now()).failures = n_failed;
     }
     let found = go(start, &scene);
     assert!(found.ends.contains("complete"), "{:?}", found.ends);
