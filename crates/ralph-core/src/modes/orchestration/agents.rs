@@ -45,7 +45,6 @@ impl fmt::Display for AgentRole {
     }
 }
 
-/// The purpose of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "&'static str", try_from = "String")]
 pub enum Mode {
@@ -105,7 +104,6 @@ impl Mode {
         MODES[self as usize].1
     }
 
-    /// The mode with this word.
     pub fn from_word(word: &str) -> Option<Mode> {
         Mode::all().find(|mode| mode.word() == word)
     }
@@ -130,7 +128,6 @@ impl Mode {
         }
     }
 
-    /// The agent to call.
     pub fn agent(self) -> AgentRole {
         MODES[self as usize].2
     }

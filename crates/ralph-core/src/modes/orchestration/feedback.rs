@@ -4,8 +4,8 @@
 
 use super::files::OrchestrationFile;
 use super::finding::OrchestrationFinding;
-use super::yaml::{Yaml, front_matter};
-use crate::modes::orchestration::local_time::LocalTime;
+use super::local_time::LocalTime;
+use super::yaml::Yaml;
 
 /// The file name of a batch.
 pub const FILE: &str = "feedbacks.md";
@@ -27,17 +27,17 @@ impl FeedbackBatch {
     ) -> (FeedbackBatch, Vec<OrchestrationFinding>) {
         let place = OrchestrationFile::Feedback { iteration, stamp, file: FILE };
         let mut found = Vec::new();
-        match front_matter(text).map(|(yaml, before)| (Yaml::parse(yaml), before)) {
+        match Yaml::in_front(text) {
             None => found.push(place.notice(1, "no front matter; begin the file with `---`")),
-            Some((Err(flaw), before)) => {
-                found.push(place.notice(flaw.line + before, flaw.what));
+            Some(Err(flaw)) => {
+                found.push(place.notice(flaw.line, flaw.what));
             }
-            Some((Ok(yaml), before)) => {
+            Some(Ok(yaml)) => {
                 for (name, wanted) in
                     [("iteration", iteration), ("previous_iteration", iteration.saturating_sub(1))]
                 {
                     if yaml.number(&[name]) != Some(wanted) {
-                        let line = yaml.line(&[name]).map_or(1, |line| line + before);
+                        let line = yaml.line(&[name]).unwrap_or(1);
                         found.push(place.notice(line, format!("write `{name}: {wanted}`")));
                     }
                 }

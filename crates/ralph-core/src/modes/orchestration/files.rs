@@ -10,7 +10,6 @@ use std::fmt;
 /// The folder of all orchestrations, relative to the top of the project.
 pub const SESSIONS: &str = ".ralph-sessions/";
 
-/// A file in an orchestration's folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrchestrationFile<'a> {
     /// `plan.md`.

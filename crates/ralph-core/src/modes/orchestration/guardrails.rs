@@ -5,7 +5,7 @@
 
 use super::files::OrchestrationFile;
 use super::finding::OrchestrationFinding;
-use super::yaml::{Yaml, front_matter};
+use super::yaml::{self, Yaml};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guardrails {
@@ -50,21 +50,18 @@ impl Guardrails {
         let mut tell = |line: usize, what: String| {
             findings.push(OrchestrationFile::Instructions.notice(line, what))
         };
-        let yaml = match front_matter(text).map(|(yaml, before)| (Yaml::parse(yaml), before)) {
-            Some((Ok(yaml), before)) => Some((yaml, before)),
-            Some((Err(flaw), before)) => {
-                tell(flaw.line + before, format!("the front matter is ignored: {}", flaw.what));
-                None
+        let yaml = match Yaml::in_front(text) {
+            Some(Ok(yaml)) => yaml,
+            Some(Err(flaw)) => {
+                tell(flaw.line, format!("the front matter is ignored: {}", flaw.what));
+                Yaml::default()
             }
-            None => None,
+            None => Yaml::default(),
         };
         for (group, name, least, most) in NAMES {
-            let in_front = yaml.as_ref().and_then(|(yaml, before)| {
-                [&[group, name][..], &[name][..]]
-                    .into_iter()
-                    .find_map(|path| Some((yaml.text(path)?.to_owned(), yaml.line(path)? + before)))
-            });
-            let Some((said, line)) = in_front.or_else(|| in_body(text, name)) else { continue };
+            let at = |path: &[&str]| Some((yaml.text(path)?.to_owned(), yaml.line(path)?));
+            let said = at(&[group, name]).or_else(|| at(&[name])).or_else(|| in_body(text, name));
+            let Some((said, line)) = said else { continue };
             match said.parse().ok().filter(|number| (least..=most).contains(number)) {
                 Some(number) => *rails.limit_mut(name) = number,
                 None => {
@@ -92,12 +89,10 @@ impl Guardrails {
 
 /// Reads `- max_cycles: 3` or `max_cycles: 3` from the body, with its line.
 fn in_body(text: &str, name: &str) -> Option<(String, usize)> {
-    let body_from =
-        front_matter(text).map_or(0, |(yaml, before)| before + yaml.lines().count() + 1);
-    text.lines().enumerate().skip(body_from).find_map(|(at, line)| {
+    yaml::body(text).find_map(|(number, line)| {
         let item = line.trim_start().trim_start_matches(['-', '*']).trim_start();
         let said = item.strip_prefix(name)?.strip_prefix(':')?;
-        Some((said.trim().to_owned(), at + 1))
+        Some((said.trim().to_owned(), number))
     })
 }
 

@@ -61,7 +61,6 @@ impl Invocation {
         self
     }
 
-    /// Adds the iteration as an input.
     pub fn in_iteration(self) -> Invocation {
         let iteration = self.key.iteration.to_string();
         self.with("ITERATION", &iteration)
@@ -108,7 +107,6 @@ impl Invocation {
         one.eq(other)
     }
 
-    /// The call as a program reads it.
     pub fn to_json(&self) -> Value {
         let inputs: Map<String, Value> =
             self.inputs.iter().map(|(name, said)| ((*name).to_owned(), json!(said))).collect();

@@ -24,14 +24,12 @@ use jiff::Timestamp;
 /// More than the number of states on any path from one call to the next.
 const MOST_MOVES: usize = 64;
 
-/// The result of evaluating a state.
 enum MachineTurn {
     /// The orchestration has changed to this; evaluate again.
     Move(Box<Snapshot>),
     Act(Act),
 }
 
-/// The data from which a state is evaluated.
 struct View<'a> {
     picture: Picture<'a>,
     state: State,

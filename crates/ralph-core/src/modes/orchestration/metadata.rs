@@ -37,7 +37,6 @@ pub struct IterationMetadata {
     pub tasks_defined: usize,
 }
 
-/// The number of tasks by status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     pub total: usize,
@@ -163,7 +162,6 @@ impl OrchestrationMetadata {
         }
     }
 
-    /// The document.
     pub fn render(&self, id: &OrchestrationId, counts: Counts) -> String {
         let time = |time: &Option<String>| time.clone().unwrap_or_default();
         let status = self.standing.unwrap_or(MetadataStatus::InProgress);
@@ -214,7 +212,6 @@ impl IterationMetadata {
         (metadata, found)
     }
 
-    /// The document.
     pub fn render(&self, iteration: u32) -> String {
         let time = |time: &Option<String>| time.clone().unwrap_or_else(|| "null".to_owned());
         format!(

@@ -19,7 +19,6 @@ const FILE: OrchestrationFile<'_> = OrchestrationFile::Progress;
 pub struct Progress {
     /// The sections of planning and of implementation, in order; one for each part of an iteration.
     pub sections: Vec<Section>,
-    /// The table of iterations.
     pub iterations: Vec<IterationRow>,
 }
 
@@ -45,7 +44,6 @@ struct ReadEntry {
     is_doubtful: bool,
 }
 
-/// The subject of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProgressSection {
@@ -255,7 +253,6 @@ impl Progress {
         }
     }
 
-    /// Sets the row of an iteration.
     pub fn set_row(&mut self, row: IterationRow) {
         match self.iterations.iter_mut().find(|old| old.iteration == row.iteration) {
             Some(old) => *old = row,
@@ -264,7 +261,6 @@ impl Progress {
         self.iterations.sort_by_key(|row| row.iteration);
     }
 
-    /// The document.
     pub fn render(&self) -> String {
         let mut text = "# Progress\n\n## Legend\n".to_owned();
         // Writing to a string cannot fail.
@@ -295,7 +291,6 @@ impl Progress {
         &mut self.sections[at]
     }
 
-    /// The section of an iteration.
     pub fn section(&self, part: ProgressSection, iteration: u32) -> Option<&Section> {
         self.sections.iter().find(|section| section.part == part && section.iteration == iteration)
     }
@@ -444,26 +439,14 @@ impl TaskMark {
 
     /// The mark, with its brackets.
     pub fn mark(self) -> &'static str {
-        match self {
-            TaskMark::Open => "[ ]",
-            TaskMark::InProgress => "[/]",
-            TaskMark::ReviewPending => "[P]",
-            TaskMark::Done => "[x]",
-            TaskMark::Failed => "[F]",
-            TaskMark::Cancelled => "[C]",
-        }
+        ["[ ]", "[/]", "[P]", "[x]", "[F]", "[C]"][self as usize]
     }
 
     /// The words for the legend.
     pub fn words(self) -> &'static str {
-        match self {
-            TaskMark::Open => "Not started",
-            TaskMark::InProgress => "In progress",
-            TaskMark::ReviewPending => "Pending review",
-            TaskMark::Done => "Completed",
-            TaskMark::Failed => "Failed",
-            TaskMark::Cancelled => "Cancelled",
-        }
+        let words =
+            ["Not started", "In progress", "Pending review", "Completed", "Failed", "Cancelled"];
+        words[self as usize]
     }
 
     /// The status of a mark, with or without its brackets.

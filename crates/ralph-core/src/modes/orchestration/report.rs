@@ -1,6 +1,6 @@
 //! Reports of attempts, and the verdicts of reviewers on an attempt and on an iteration.
 
-use super::yaml::{Yaml, front_matter};
+use super::yaml::Yaml;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskReport {
@@ -12,7 +12,6 @@ pub struct TaskReport {
     pub verdict: Option<ReviewVerdict>,
 }
 
-/// A reviewer's verdict on an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewVerdict {
     /// The task is done.
@@ -23,7 +22,7 @@ pub enum ReviewVerdict {
 
 impl TaskReport {
     pub fn parse(attempt: u32, text: Option<&str>) -> TaskReport {
-        let yaml = text.and_then(front_matter).and_then(|(yaml, _)| Yaml::parse(yaml).ok());
+        let yaml = text.and_then(Yaml::in_front).and_then(Result::ok);
         let iteration = yaml.and_then(|yaml| yaml.number(&["iteration"])).unwrap_or(1);
         TaskReport { attempt, iteration, verdict: text.and_then(verdict) }
     }
@@ -47,8 +46,8 @@ fn verdict(text: &str) -> Option<ReviewVerdict> {
 /// True if the review of an iteration reports it as complete: in its front matter, as `assessment:
 /// Complete`, or under `## Overall Assessment`, as `**Status**: Complete`.
 pub fn is_complete(review: &str) -> bool {
-    let in_front = front_matter(review)
-        .and_then(|(yaml, _)| Yaml::parse(yaml).ok())
+    let in_front = Yaml::in_front(review)
+        .and_then(Result::ok)
         .and_then(|yaml| yaml.text(&["assessment"]).map(str::to_owned));
     let said = in_front.or_else(|| overall(review));
     said.is_some_and(|said| {

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The state of an orchestration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum State {
@@ -40,20 +39,20 @@ impl State {
     ];
 
     pub fn word(self) -> &'static str {
-        match self {
-            State::Initializing => "INITIALIZING",
-            State::Planning => "PLANNING",
-            State::Replanning => "REPLANNING",
-            State::Batching => "BATCHING",
-            State::ExecutingBatch => "EXECUTING_BATCH",
-            State::ReviewingBatch => "REVIEWING_BATCH",
-            State::SessionReview => "SESSION_REVIEW",
-            State::Complete => "COMPLETE",
-            State::RepairState => "REPAIR_STATE",
-        }
+        const WORDS: [&str; 9] = [
+            "INITIALIZING",
+            "PLANNING",
+            "REPLANNING",
+            "BATCHING",
+            "EXECUTING_BATCH",
+            "REVIEWING_BATCH",
+            "SESSION_REVIEW",
+            "COMPLETE",
+            "REPAIR_STATE",
+        ];
+        WORDS[self as usize]
     }
 
-    /// The state with this word.
     pub fn from_word(word: &str) -> Option<State> {
         State::ALL.into_iter().find(|state| state.word() == word)
     }
@@ -89,7 +88,6 @@ impl MetadataStatus {
         }
     }
 
-    /// The status with this word.
     pub fn from_word(word: &str) -> Option<MetadataStatus> {
         MetadataStatus::ALL.into_iter().find(|standing| standing.word() == word)
     }

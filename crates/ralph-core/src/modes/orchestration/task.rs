@@ -6,7 +6,7 @@
 
 use super::files::{OrchestrationFile, is_task_id};
 use super::finding::OrchestrationFinding;
-use super::yaml::{Yaml, front_matter};
+use super::yaml::{self, Yaml};
 
 /// A task as its file defines it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -18,13 +18,11 @@ pub struct TaskFile {
     pub iteration: Option<u32>,
     /// False for a task that needs a wave of its own.
     pub parallel: bool,
-    /// The tasks that must be done first.
     pub depends_on: Vec<String>,
     /// False if the dependencies cannot be read.
     pub is_sound: bool,
 }
 
-/// The required sections.
 const SECTIONS: [&str; 3] = ["Title", "Objective", "Success Criteria"];
 
 impl TaskFile {
@@ -35,14 +33,14 @@ impl TaskFile {
         let mut task =
             TaskFile { id: id.to_owned(), parallel: true, is_sound: true, ..TaskFile::default() };
         let mut lines: Option<(Vec<String>, usize)> = None;
-        match front_matter(text).map(|(yaml, before)| (Yaml::parse(yaml), before)) {
+        match Yaml::in_front(text) {
             None => found.push(place.notice(1, "no front matter; begin the file with `---`")),
-            Some((Err(flaw), before)) => {
+            Some(Err(flaw)) => {
                 task.is_sound = false;
-                found.push(place.blocks(flaw.line + before, flaw.what));
+                found.push(place.blocks(flaw.line, flaw.what));
             }
-            Some((Ok(yaml), before)) => {
-                let line = |name: &str| yaml.line(&[name]).unwrap_or_default() + before;
+            Some(Ok(yaml)) => {
+                let line = |name: &str| yaml.line(&[name]).unwrap_or_default();
                 task.iteration = yaml.number(&["iteration"]);
                 task.parallel = yaml.text(&["type"]) != Some("Sequential");
                 match yaml.text(&["id"]) {
@@ -101,20 +99,18 @@ struct TaskFileLine<'a> {
 
 /// The lines after the front matter, without fenced blocks.
 fn body(text: &str) -> Vec<TaskFileLine<'_>> {
-    let skipped = front_matter(text).map_or(0, |(yaml, before)| before + yaml.lines().count() + 1);
     let mut fenced = false;
-    let mut lines = Vec::new();
-    for (at, line) in text.lines().enumerate().skip(skipped) {
+    let outside = yaml::body(text).filter(|(_, line)| {
         let is_fence = line.trim_start().starts_with("```");
-        if is_fence {
-            fenced = !fenced;
-        }
-        if !is_fence && !fenced {
-            let heading = line.strip_prefix("## ").map(str::trim);
-            lines.push(TaskFileLine { number: at + 1, text: line, heading });
-        }
-    }
-    lines
+        fenced ^= is_fence;
+        !is_fence && !fenced
+    });
+    outside
+        .map(|(number, text)| {
+            let heading = text.strip_prefix("## ").map(str::trim);
+            TaskFileLine { number, text, heading }
+        })
+        .collect()
 }
 
 /// The first line under `## Title`.

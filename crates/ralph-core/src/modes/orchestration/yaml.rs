@@ -61,12 +61,19 @@ impl Yaml {
             }
         }
         // The first node is the document itself.
-        match reader.nodes.first().is_none_or(|node| node.value == YamlValue::Mapping) {
-            true => Ok(Yaml { nodes: reader.nodes }),
-            false => {
-                Err(YamlError { line: 1, what: "not a mapping; write `name: value`".to_owned() })
+        match reader.nodes.first().filter(|node| node.value != YamlValue::Mapping) {
+            None => Ok(Yaml { nodes: reader.nodes }),
+            Some(Node { line, .. }) => {
+                let what = "not a mapping; write `name: value`".to_owned();
+                Err(YamlError { line: *line, what })
             }
         }
+    }
+
+    /// Reads the front matter of a text, with the lines of the text; `None` if it has none.
+    pub fn in_front(text: &str) -> Option<Result<Yaml, YamlError>> {
+        // An empty line stands for the first `---`.
+        front_matter(text).map(|yaml| Yaml::parse(&format!("\n{yaml}")))
     }
 
     fn node(&self, path: &[&str]) -> Option<&Node> {
@@ -200,9 +207,8 @@ impl YamlReader {
     }
 }
 
-/// The YAML between the first two `---` lines, and the number of lines before it; `None` without
-/// front matter.
-pub fn front_matter(text: &str) -> Option<(&str, usize)> {
+/// The YAML between the first two `---` lines; `None` without front matter.
+pub fn front_matter(text: &str) -> Option<&str> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let first = text.split_inclusive('\n').next()?;
     if first.trim_end() != "---" {
@@ -212,11 +218,17 @@ pub fn front_matter(text: &str) -> Option<(&str, usize)> {
     let mut at = 0;
     for line in rest.split_inclusive('\n') {
         if line.trim_end() == "---" {
-            return Some((&rest[..at], 1));
+            return Some(&rest[..at]);
         }
         at += line.len();
     }
     None
+}
+
+/// The lines after the front matter, each with its number.
+pub fn body(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let skipped = front_matter(text).map_or(0, |yaml| yaml.lines().count() + 2);
+    (1..).zip(text.lines()).skip(skipped)
 }
 
 #[cfg(test)]
@@ -276,8 +288,8 @@ tasks: {total: 0, completed: 0}
 
     #[test]
     fn front_matter_is_what_stands_between_the_first_rules() {
-        assert_eq!(front_matter("---\na: 1\n---\nb\n---\n"), Some(("a: 1\n", 1)));
-        assert_eq!(front_matter("---\r\na: 1\r\n---\r\n"), Some(("a: 1\r\n", 1)));
+        assert_eq!(front_matter("---\na: 1\n---\nb\n---\n"), Some("a: 1\n"));
+        assert_eq!(front_matter("---\r\na: 1\r\n---\r\n"), Some("a: 1\r\n"));
         for text in ["", "a: 1", "---\na: 1\n", "\n---\n---\n"] {
             assert_eq!(front_matter(text), None, "{text}");
         }

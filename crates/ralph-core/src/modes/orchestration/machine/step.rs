@@ -19,7 +19,6 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// The next step of an orchestration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineStep {
     pub state: State,
@@ -32,11 +31,9 @@ pub struct MachineStep {
     /// made, or the orchestration pauses or ends.
     pub heard: Vec<String>,
     pub act: Act,
-    /// The problems found in the orchestration.
     pub findings: Vec<OrchestrationFinding>,
 }
 
-/// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
     /// Make these calls in parallel.
@@ -64,7 +61,6 @@ impl Act {
         }
     }
 
-    /// The status word of the orchestration.
     pub fn status(&self) -> &'static str {
         match self {
             Act::Invoke(_) | Act::Wait { .. } => "in_progress",
@@ -117,7 +113,6 @@ impl fmt::Display for Act {
 pub struct Output {
     /// `completed`, `in_progress`, `awaiting_feedback` or `blocked`.
     pub status: &'static str,
-    /// The orchestration's name.
     pub session_id: String,
     pub iteration: u32,
     pub current_state: &'static str,
