@@ -34,7 +34,12 @@ use ralph_test_support::{planning, session as world};
 
 /// Keeps one case in so many, unless the proof is asked for.
 fn sample<T>(cases: Vec<T>, one_of: usize) -> Vec<T> {
-    cases.into_iter().step_by(if is_proof() { 1 } else { one_of }).collect()
+    let seed = std::env::var("RALPH_SEED").ok().and_then(|seed| seed.parse::<usize>().ok());
+    let (first, step) = match is_proof() {
+        true => (0, 1),
+        false => (seed.unwrap_or_default() % one_of, one_of),
+    };
+    cases.into_iter().skip(first).step_by(step).collect()
 }
 
 fn is_proof() -> bool {

@@ -5,7 +5,7 @@ use crate::world::{CommandOutput, World, executable};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 const TOKEN: &str = "RALPH_COMPLETE";
@@ -470,61 +470,75 @@ fn a_request_runs_each_criterion_once_and_a_proven_one_not_again() {
     assert_eq!(all(), [5, 6, 5], "at the end each runs once more, and in no other place it counts");
 }
 
+/// A tool that a project proves itself by. It fails where a variable is set that no project sets.
+const TOOL: &str = "#!/bin/sh\n[ \"$WANTED\" = \"\" ] || exit 9\ngrep -q yes done.c\n";
+
+fn put_tool(path: PathBuf, content: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, content).unwrap();
+    make_executable(&path);
+}
+
 /// What stands on a person's `PATH` before the client starts goes on to work, and so does what a
 /// command finds by itself.
 #[test]
 fn the_tool_managers_of_a_project_work() {
-    let tool = "#!/bin/sh\n[ \"$WANTED\" = \"\" ] || exit 9\ngrep -q yes done.c\n";
-    // A folder of shims, as mise and asdf have it: the shim looks for the tool by the environment.
-    let mut shims = World::new();
-    let manager = shims.root().join("home/.local/share/mise");
-    for (path, content) in [
-        ("shims/tool", "#!/bin/sh\nexec \"$MISE_DATA_DIR/installs/tool/1/bin/tool\" \"$@\"\n"),
-        ("installs/tool/1/bin/tool", tool),
-    ] {
-        fs::create_dir_all(manager.join(path).parent().unwrap()).unwrap();
-        fs::write(manager.join(path), content).unwrap();
-        make_executable(&manager.join(path));
+    let all: [(fn(&mut World), &str); 5] = [
+        (shims, "tool"),
+        (active_environment, "tool"),
+        (environment_of_the_project, ".venv/bin/tool"),
+        (store_of_packages, "result/bin/tool"),
+        (programs_of_a_package, "npm run --silent check"),
+    ];
+    for (prepare, command) in crate::sample(all.to_vec(), 3) {
+        let mut world = World::new();
+        if command.starts_with("npm") && !is_there(&world, "npm") {
+            continue;
+        }
+        prepare(&mut world);
+        proves(&world, command);
     }
-    let path = format!("{}:{}", manager.join("shims").display(), shims.env["PATH"]);
-    shims.set("PATH", &path);
-    shims.set("MISE_DATA_DIR", &manager.display().to_string());
-    proves(&shims, "tool");
-    // A virtual environment that was active before the client started.
-    let mut venv = World::new();
-    venv.write(".venv/bin/tool", tool);
-    make_executable(&venv.project().join(".venv/bin/tool"));
-    let folder = venv.project().join(".venv");
-    venv.set("VIRTUAL_ENV", &folder.display().to_string());
-    let path = format!("{}:{}", folder.join("bin").display(), venv.env["PATH"]);
-    venv.set("PATH", &path);
-    proves(&venv, "tool");
-    // One that is named by its path, as the model makes it during the loop.
-    let inside = World::new();
-    inside.write(".gitignore", ".venv\nnode_modules\n");
-    inside.write(".venv/bin/tool", tool);
-    make_executable(&inside.project().join(".venv/bin/tool"));
-    proves(&inside, ".venv/bin/tool");
-    // A store of packages, as nix has it: links that lead out of the project.
-    let nix = World::new();
-    let store = nix.root().join("store/hash-tool/bin");
-    fs::create_dir_all(&store).unwrap();
-    fs::write(store.join("tool"), tool).unwrap();
-    make_executable(&store.join("tool"));
-    std::os::unix::fs::symlink(store.parent().unwrap(), nix.project().join("result")).unwrap();
-    proves(&nix, "result/bin/tool");
-    // The programs of a package, which npm puts in front of `PATH` itself.
-    let npm = World::new();
-    if is_there(&npm, "npm") {
-        npm.write(
-            "package.json",
-            r#"{"name": "p", "version": "1.0.0", "scripts": {"check": "tool"}}"#,
-        );
-        npm.write(".gitignore", "node_modules\n");
-        npm.write("node_modules/.bin/tool", tool);
-        make_executable(&npm.project().join("node_modules/.bin/tool"));
-        proves(&npm, "npm run --silent check");
-    }
+}
+
+/// A folder of shims, as mise and asdf have it: the shim looks for the tool by the environment.
+fn shims(world: &mut World) {
+    let manager = world.root().join("home/.local/share/mise");
+    let shim = "#!/bin/sh\nexec \"$MISE_DATA_DIR/installs/tool/1/bin/tool\" \"$@\"\n";
+    put_tool(manager.join("shims/tool"), shim);
+    put_tool(manager.join("installs/tool/1/bin/tool"), TOOL);
+    let path = format!("{}:{}", manager.join("shims").display(), world.env["PATH"]);
+    world.set("PATH", &path);
+    world.set("MISE_DATA_DIR", &manager.display().to_string());
+}
+
+/// A virtual environment that was active before the client started.
+fn active_environment(world: &mut World) {
+    let folder = world.project().join(".venv");
+    put_tool(folder.join("bin/tool"), TOOL);
+    world.set("VIRTUAL_ENV", &folder.display().to_string());
+    let path = format!("{}:{}", folder.join("bin").display(), world.env["PATH"]);
+    world.set("PATH", &path);
+}
+
+/// One that is named by its path, as the model makes it during the loop.
+fn environment_of_the_project(world: &mut World) {
+    world.write(".gitignore", ".venv\nnode_modules\n");
+    put_tool(world.project().join(".venv/bin/tool"), TOOL);
+}
+
+/// A store of packages, as nix has it: links that lead out of the project.
+fn store_of_packages(world: &mut World) {
+    let store = world.root().join("store/hash-tool");
+    put_tool(store.join("bin/tool"), TOOL);
+    std::os::unix::fs::symlink(store, world.project().join("result")).unwrap();
+}
+
+/// The programs of a package, which npm puts in front of `PATH` itself.
+fn programs_of_a_package(world: &mut World) {
+    let package = r#"{"name": "p", "version": "1.0.0", "scripts": {"check": "tool"}}"#;
+    world.write("package.json", package);
+    world.write(".gitignore", "node_modules\n");
+    put_tool(world.project().join("node_modules/.bin/tool"), TOOL);
 }
 
 #[track_caller]
