@@ -6,34 +6,22 @@ use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 use ralph_core::modes::refine::measure::plan;
 use ralph_core::modes::refine::prompt::render;
-use ralph_core::modes::refine::state::{RefineDocument, refused_name};
-use ralph_core::modes::refine::{Mode, state::Refinement};
+use ralph_core::modes::refine::state::{RefineDocument, Refinement, refused_name};
 use ralph_core::modes::refine::{
-    RefineEvent, RefineOutcome, RefineSettings, chart, contract, ideas, say, step, unified,
+    ArtefactAfter, RefineSettings, chart, contract, ideas, say, unified,
 };
 
 /// A message is read in the same way each time; what cannot be read is asked for once, and then unknown.
 fn message(text: &str) {
     let said = contract::read(text);
     assert_eq!(said, contract::read(text));
-    let mut session =
-        Refinement::new(Mode::Plan, "p", RefineSettings::default(), Timestamp::UNIX_EPOCH);
-    step(&mut session, RefineEvent::Begun { artefact: "a" }, Timestamp::UNIX_EPOCH)
-        .expect("it begins");
-    for _ in 0..2 {
-        let event = RefineEvent::Ended {
-            message: text,
-            measured: None,
-            plan: Default::default(),
-            artefact: "b",
-        };
-        let outcome = step(&mut session, event, Timestamp::UNIX_EPOCH).expect("a round is open");
-        if !matches!(outcome, RefineOutcome::AskAgain(_)) {
-            break;
-        }
-        assert!(!said.flaws().is_empty());
-    }
-    let entry = session.history.last().expect("asked twice at most");
+    let mut session = Refinement::new("p", RefineSettings::default(), Timestamp::UNIX_EPOCH);
+    session.begin("a", "", Timestamp::UNIX_EPOCH).expect("it begins");
+    assert_eq!(session.ask_again(text).is_some(), !said.flaws().is_empty());
+    assert!(session.ask_again(text).is_none(), "it is asked once");
+    let after = ArtefactAfter { digest: "b".to_owned(), ..ArtefactAfter::default() };
+    session.end(text, after, Timestamp::UNIX_EPOCH).expect("a round is open");
+    let entry = session.history.last().expect("it ended");
     assert_eq!(entry.changes, said.changes.ok(), "what is unknown is no number");
     assert!(!say::round(&session, entry).is_empty() && !chart::lines(&session).is_empty());
     if let Ok(found) = ideas::read(text) {
@@ -53,8 +41,8 @@ fn document(text: &str) {
         let mut other = document.clone();
         other.put(name, session.clone()).expect("it could be read");
         let before = session.clone();
-        if step(&mut session, RefineEvent::Cancelled, Timestamp::UNIX_EPOCH).is_err() {
-            assert_eq!(session, before, "a refused event changes nothing");
+        if session.cancel(Timestamp::UNIX_EPOCH).is_err() {
+            assert_eq!(session, before, "what is refused changes nothing");
         }
     }
 }
