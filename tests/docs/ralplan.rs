@@ -106,13 +106,17 @@ fn what_the_planner_is_shown_as_an_ending_and_as_a_question_is_one() {
     );
     let questions = formats::questions(asked).unwrap();
     assert_eq!(questions.len(), 1);
-    assert_eq!(questions[0].files, ["src/auth/sessions.ts", "src/auth/login.ts"]);
+    check_contains(
+        &questions[0].whole,
+        &["files to examine: `src/auth/sessions.ts`, `src/auth/login.ts`)"],
+    );
     assert!(ralplan::is_plans_place(".omc/plans/limit-login-attempts.md"));
     // Both together, as it is told for the case that it asks.
     let both = format!("{asked}\n\n{ready}");
     assert!(formats::plan_ready(&both).is_some() && formats::questions(&both).unwrap().len() == 1);
     let (_, topics) = text.split_once("The topic is one of ").unwrap();
-    check_contains(topics, &[&questions[0].topic]);
+    let (topic, _) = questions[0].short.split_once(": ").unwrap();
+    check_contains(topics, &[topic]);
 }
 
 #[test]
@@ -121,7 +125,7 @@ fn the_architects_example_is_an_answer() {
     let [answer] = fenced(&text)[..] else { panic!("one example") };
     let answers = formats::answers(answer).unwrap();
     assert_eq!(answers.len(), 1);
-    check_contains(&answers[0].references, &["src/auth/sessions.ts:12", "package.json:6"]);
+    check_contains(&answers[0].whole, &["src/auth/sessions.ts:12", "package.json:6"]);
     check_contains(&text, &["one block for each question"]);
 }
 
