@@ -11,11 +11,11 @@ mod begin;
 mod feedback;
 #[cfg(test)]
 mod fixture;
-mod look;
+mod routing;
 mod tool;
 
 pub(crate) use feedback::prompted_without_a_loop;
-pub use look::{as_driven, driving, use_up};
+pub use routing::{as_driven, driving, use_up};
 
 use super::ModeHooks;
 use crate::active_loop::Bound;

@@ -3,8 +3,8 @@
 
 use crate::active_loop::Bound;
 use crate::hook_runner::HookCall;
-use crate::modes::orchestration::look::{Writes, route_calls};
-use crate::modes::orchestration::{artefact, look};
+use crate::modes::orchestration::routing::{Writes, route_calls};
+use crate::modes::orchestration::{artefact, routing};
 use crate::stop;
 use anyhow::Result;
 use jiff::Timestamp;
@@ -108,7 +108,7 @@ fn running_loop(call: &HookCall) -> Result<Option<Bound>> {
 /// Closes the matching calls and records their outcome.
 fn over(call: &HookCall, bound: &Bound, which: impl Fn(&OrchestrationCall) -> bool) -> Result<()> {
     let now = clock::now();
-    let ends = bound.file.update(|state| look::ended(&call.home, state, &which, now))?;
+    let ends = bound.file.update(|state| routing::ended(&call.home, state, &which, now))?;
     note_ends(call, bound, &ends.transpose()?.unwrap_or_default());
     Ok(())
 }
@@ -149,7 +149,7 @@ fn next(call: &HookCall, bound: &Bound) -> Result<Reply> {
 
 /// Decides by the router's answer.
 pub(super) fn stopped(call: &HookCall, bound: Bound) -> Result<Reply> {
-    let (sessions, id) = look::sessions(&call.home, &bound.state)?;
+    let (sessions, id) = routing::sessions(&call.home, &bound.state)?;
     let Some((bound, routed)) = routed(call, bound)? else { return Ok(Reply::silent()) };
     let heard = match &routed {
         Some(routed) if !matches!(routed.due, RouterStep::Call | RouterStep::Wait) => {
@@ -159,7 +159,7 @@ pub(super) fn stopped(call: &HookCall, bound: Bound) -> Result<Reply> {
     };
     let (reply, goes_on) = stop::at_stop(call, bound, routed)?;
     if !goes_on {
-        look::use_up(&sessions, &id, &heard)?;
+        routing::use_up(&sessions, &id, &heard)?;
     }
     Ok(reply)
 }
@@ -204,7 +204,7 @@ fn without_ended_calls(call: &HookCall, bound: Bound) -> Result<Option<Bound>> {
         return Ok(Some(bound));
     }
     let now = clock::now();
-    let changed = bound.change(|state| look::ended(&call.home, state, is_over, now))?;
+    let changed = bound.change(|state| routing::ended(&call.home, state, is_over, now))?;
     let Some((bound, ends)) = changed else { return Ok(None) };
     note_ends(call, &bound, &ends?);
     Ok(Some(bound))

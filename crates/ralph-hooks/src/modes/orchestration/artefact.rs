@@ -2,7 +2,7 @@
 //! write it.
 
 use crate::hook_runner::HookCall;
-use crate::modes::orchestration::look;
+use crate::modes::orchestration::routing;
 use anyhow::Result;
 use ralph_core::guard::human_only;
 use ralph_core::modes::orchestration::agents::AgentRole;
@@ -59,7 +59,7 @@ pub(super) fn edited(
         }
         (None, false) => return Ok(None),
     };
-    let (sessions, id) = look::sessions(home, state)?;
+    let (sessions, id) = routing::sessions(home, state)?;
     let Some(inside) = of_session(&file, &id) else {
         return Ok(Some(refused(&format!(
             "this is outside orchestration {id}; write your own files below `{SESSIONS}{id}/`"
@@ -156,7 +156,7 @@ pub(super) fn marked(
         Ok(key) => key,
         Err(why) => return Ok(Some(refused(&why))),
     };
-    let (sessions, id) = look::sessions(home, state)?;
+    let (sessions, id) = routing::sessions(home, state)?;
     let Some(seen) = sessions.read(&id)? else { return Ok(None) };
     let progress = seen.progress();
     let iteration = progress.latest_iteration().max(1);

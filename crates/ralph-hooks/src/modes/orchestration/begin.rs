@@ -4,7 +4,7 @@
 //! An orchestration is a folder, driven by a loop that holds the bounds, the criteria and the
 //! budgets. The folder outlives the loop, and another loop can continue it.
 
-use super::look::{as_driven, driving};
+use super::routing::{as_driven, driving};
 use crate::begin::{
     StartOutcome, StartRequest, answered, cannot_start, facts, note_start, options_of, own, run,
     wants_baseline,

@@ -1,6 +1,6 @@
 //! Orchestrations for tests of the hooks, laid out as their agents would.
 
-use super::look::{Writes, route_calls};
+use super::routing::{Writes, route_calls};
 use crate::hook_runner::tests::TestLoop;
 use ralph_core::modes::orchestration::change::PLANNING;
 use ralph_core::modes::orchestration::files::folder;
@@ -122,7 +122,7 @@ impl Orchestrated {
                 since: clock::now(),
                 ..OrchestrationCall::given(&call.key, call.prompt())
             };
-            super::look::made(&self.at.home, &mut state, call, note, clock::now()).unwrap();
+            super::routing::made(&self.at.home, &mut state, call, note, clock::now()).unwrap();
         }
         self.at.change(|kept| *kept = state);
     }

@@ -1,7 +1,7 @@
 //! Before a tool runs in an orchestration.
 
 use super::artefact::{self, Written, writer};
-use super::look::{self, Writes, route_calls};
+use super::routing::{self, Writes, route_calls};
 use crate::active_loop::{self, Bound};
 use crate::hook_runner::HookCall;
 use crate::pre_tool_use::{self, Denial, GuardedCall};
@@ -156,7 +156,7 @@ fn granted(call: &HookCall, bound: &Bound) -> Result<Result<(), String>> {
             client: process.clone(),
             ..OrchestrationCall::given(&made.key, made.prompt())
         };
-        look::made(&call.home, state, made, note, now)?;
+        routing::made(&call.home, state, made, note, now)?;
         Ok(Ok(format!("{} {}", made.mode, made.key.task)))
     })?;
     let Some(granted) = granted.transpose()? else { return Ok(Err("the loop is gone".to_owned())) };
@@ -201,7 +201,7 @@ fn keep_replaced(call: &HookCall, bound: &Bound, written: &Written) -> Result<()
     if bound.is_outranked(call.via) {
         return Ok(());
     }
-    let (sessions, id) = look::sessions(&call.home, &bound.state)?;
+    let (sessions, id) = routing::sessions(&call.home, &bound.state)?;
     let iteration = match writer(call, &bound.state) {
         Writer::Agent(key) => key.iteration,
         _ => 1,
