@@ -70,8 +70,8 @@ pub(crate) struct Refiner<'a> {
 }
 
 enum Rounded {
-    /// The round finished; the refinement as it is now.
-    Ended(Refinement),
+    /// The round finished, and perhaps the refinement with it.
+    Ended { is_over: bool },
     /// The round was cut: why, and why no other starts, if that is so.
     Cut { why: String, stops: Option<String> },
 }
@@ -82,10 +82,10 @@ impl Refiner<'_> {
         let mut crashes = 0;
         loop {
             let (failed, stops) = match self.round(interrupts)? {
-                Rounded::Ended(session) if self.once || session.status.is_over() => {
+                Rounded::Ended { is_over } if self.once || is_over => {
                     return Ok(None);
                 }
-                Rounded::Ended(_) => {
+                Rounded::Ended { .. } => {
                     crashes = 0;
                     (None, None)
                 }
@@ -202,7 +202,7 @@ impl Refiner<'_> {
         if self.options.commit {
             self.commit(found, &session);
         }
-        Ok(Rounded::Ended(session))
+        Ok(Rounded::Ended { is_over: session.status.is_over() })
     }
 
     /// Commits the plan as the last round made it. A failed commit is reported and nothing more:
