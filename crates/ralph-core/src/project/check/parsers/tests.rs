@@ -725,7 +725,7 @@ fn what_was_cut_off_is_never_all_well_and_never_panics() {
         let failed = if is_well(*form, *code) { 1 } else { *code };
         // No tests, or an excluded file, is a success with any exit code.
         let may_be_well = ["vitest/none", "vitest/clean", "eslint/ignored"];
-        for end in (0..stdout.len()).step_by(270) {
+        for end in (0..stdout.len()).step_by(809) {
             let cut = String::from_utf8_lossy(&stdout.as_bytes()[..end]).into_owned();
             for form in [*form, OutputFormat::Plain] {
                 let said = read_as(form, Some(failed), &cut, &stderr);

@@ -96,7 +96,7 @@ fn a_record_that_cannot_be_read_is_not_overwritten() {
 
 #[test]
 fn whatever_the_graph_and_the_records_only_open_tasks_are_claimed() {
-    for seed in 1..=60_u64 {
+    for seed in 1..=20_u64 {
         let mut dice = Dice(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(seed));
         let lines: Vec<String> = (1..=6)
             .map(|n| match dice.roll(n) {
