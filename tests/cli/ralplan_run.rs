@@ -243,7 +243,8 @@ fn who_will_type_no_more_is_waited_for_all_the_same() {
     types(&mut child, "wait\n");
     let screen = || fs::read_to_string(world.path("screen")).unwrap_or_default();
     wait_for("what to do elsewhere", || screen().contains("In another terminal"));
-    world.ralph(&["ralplan", "discard"]).done();
+    let said = world.ralph(&["ralplan", "discard"]).done().stdout;
+    assert_eq!(said, "the user discarded the plan; `.omc/plans/login.md` stays as it is.\n");
     let printed = world.finish(child, "");
     assert_eq!(printed.exit, 1, "{printed:#?}");
     assert!(printed.stdout.contains("In another terminal"), "{}", printed.stdout);
@@ -455,8 +456,11 @@ fn ctrl_c_leaves_it_waiting_with_its_wall() {
         ),
         "{printed:#?}"
     );
-    assert_eq!(world.state()["phase"], "paused");
+    let state = world.state();
+    assert_eq!((&state["phase"], &state["round"]), (&json!("paused"), &Value::Null));
+    assert_eq!(state["pause"]["told"], true, "the terminal has said it: {}", state["pause"]);
     let said = world.ralph(&["ralplan", "adjust", "less"]).done();
+    assert!(said.stdout.starts_with("back to the planner: less"), "{said:#?}");
     assert!(said.stdout.contains("`ralph ralplan run` goes on"), "{said:#?}");
     let child = begin(&world, &[]);
     wait_for("the second planner", || called(&world, "planner", 2));

@@ -43,7 +43,10 @@ impl Lawful {
             let known = versions.entry(steady::text(&path.display().to_string())).or_default();
             known.extend(contents.iter().map(|content| steady::content(content)));
             if path.ends_with("state.json") {
-                standings.extend(contents.iter().filter_map(|content| standing(content)));
+                let known: Vec<String> =
+                    contents.iter().filter_map(|content| standing(content)).collect();
+                standings.extend(known.iter().filter_map(|one| with_unknown_cause(one)));
+                standings.extend(known);
             }
         }
         let after = n_lines(&scene.world);
@@ -58,6 +61,15 @@ impl Lawful {
 fn lines(thing: &Thing) -> usize {
     let Thing::File { bytes, .. } = thing else { return 0 };
     bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count()
+}
+
+/// The same pause where the client's record of the turn could not be read: what cut it is then not known, and counts as
+/// a crash.
+fn with_unknown_cause(standing: &str) -> Option<String> {
+    let mut parts: Value = serde_json::from_str(standing).ok()?;
+    let cause = parts.get_mut(3).filter(|cause| cause.is_string())?;
+    *cause = "crashed".into();
+    Some(parts.to_string())
 }
 
 /// Where a loop stands, without words and times: an error's words are new in a state that is old

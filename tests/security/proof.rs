@@ -479,11 +479,14 @@ fn put_tool(path: PathBuf, content: &str) {
     make_executable(&path);
 }
 
+/// What makes a project's tool ready, and the command that runs it.
+type Manager = (fn(&mut World), &'static str);
+
 /// What stands on a person's `PATH` before the client starts goes on to work, and so does what a
 /// command finds by itself.
 #[test]
 fn the_tool_managers_of_a_project_work() {
-    let all: [(fn(&mut World), &str); 5] = [
+    let all: [Manager; 5] = [
         (shims, "tool"),
         (active_environment, "tool"),
         (environment_of_the_project, ".venv/bin/tool"),
