@@ -32,10 +32,10 @@ fuzz_target!(|text: &[u8]| {
     assert_eq!(Settings::default().over(read.clone()), read);
     let mut state = LoopState::default();
     read.apply(&mut state);
-    assert_eq!(Settings::of(&state), read, "frozen as it was read");
+    assert_eq!(Settings::from_state(&state), read, "frozen as it was read");
     let written = serde_json::to_string(&state).expect("a state can be written");
     let state: LoopState = serde_json::from_str(&written).expect("and read");
-    assert_eq!(Settings::of(&state), read);
+    assert_eq!(Settings::from_state(&state), read);
     assert!((1..=570).contains(&read.to_settle().as_secs()));
     assert!((1..=86_400).contains(&read.per_command().as_secs()));
     assert!((1..=10_000).contains(&state.max_iterations), "no file says what no flag may");

@@ -7,7 +7,6 @@ use ralph_core::guard::{
 };
 use ralph_core::protocol::event::ToolInput;
 use ralph_core::shell;
-use ralph_core::state::Mode;
 use std::sync::LazyLock;
 
 static PLACES: LazyLock<ProtectedPaths> = LazyLock::new(|| ProtectedPaths {
@@ -24,7 +23,6 @@ static PLACES: LazyLock<ProtectedPaths> = LazyLock::new(|| ProtectedPaths {
 fn is_refused(command: &str) -> bool {
     let input = ToolInput { command: Some(command.to_owned()), ..ToolInput::default() };
     let situation = Situation {
-        mode: &Mode::Plain,
         standing: LoopActivity::Running,
         agent: Caller::Main,
         session_id: "s",
@@ -37,7 +35,7 @@ fn is_refused(command: &str) -> bool {
     let ruling = guard::decide(&situation, &call);
     let Ruling::Deny { rule, ref reason } = ruling else { return false };
     assert!(!reason.is_empty(), "a refusal says why");
-    let record = DenialRecord::of(&situation, &call, rule);
+    let record = DenialRecord::new(&situation, &call, rule);
     let kept = serde_json::to_string(&record).expect("a record can be written");
     let read: DenialRecord = serde_json::from_str(&kept).expect("and read");
     assert!(read.decide_again().is_none_or(|again| again == ruling));

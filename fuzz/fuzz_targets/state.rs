@@ -49,8 +49,8 @@ fn check_telling(state: &LoopState) {
         messages::ended(state),
         start::announcement(state),
         completion_feedback::refusal(state, None),
-        completion_feedback::regressions(state),
-        mode::of(&state.mode).loop_prompt("heading", state, &[], now),
+        completion_feedback::regressions(&state.acceptance_criteria),
+        mode::rules(&state.mode).loop_prompt("heading", state, &[], now),
         render::text(&state.task_graph, render::Show::All, now),
         render::markdown(&state.task_graph, render::Show::All, now),
     ];
