@@ -62,8 +62,8 @@ impl Squeezer {
         Squeezer {
             limit,
             bound,
-            // Most payloads fit: growing step by step costs more than reading them.
-            kept: Vec::with_capacity(4096),
+            // Most payloads fit: growing step by step costs more than reading them, and room that is not used nothing.
+            kept: Vec::with_capacity(limit.min(64 << 10) + 4096),
             place: JsonPosition::Outside,
             length: 0,
             cut: false,

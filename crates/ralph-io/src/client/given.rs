@@ -103,7 +103,8 @@ fn parse_payload(mut source: impl Read, appetite: Appetite) -> Result<Payload> {
         source.by_ref().take(room).read_to_end(bytes).context("could not read standard input")
     };
     let within = appetite.per_string;
-    let mut bytes = Vec::new();
+    // Room that is not used costs nothing; growing step by step leaves what was used before.
+    let mut bytes = Vec::with_capacity(within.min(PIECE));
     fill(&mut bytes, within)?;
     // Most payloads are shorter than the longest string that is kept.
     let is_whole = bytes.len() < within;
@@ -116,6 +117,7 @@ fn parse_payload(mut source: impl Read, appetite: Appetite) -> Result<Payload> {
             bytes.clear();
             fill(&mut bytes, PIECE)?;
         }
+        drop(bytes);
         squeezer.finish()
     };
     if squeezed.bytes.iter().all(u8::is_ascii_whitespace) {
