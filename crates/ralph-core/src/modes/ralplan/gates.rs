@@ -342,8 +342,10 @@ fn heading(line: &str) -> Option<(usize, &str)> {
 // between backticks is a name, not a promise; a title and a quotation are the user's own words.
 
 /// The words and phrases. A star matches any ending.
-const VAGUE: [&str; 35] = [
-    "improv*",
+const VAGUE: [&str; 37] = [
+    "improve*",
+    "improving",
+    "improvement*",
     "optimi*",
     "enhanc*",
     "better",
