@@ -4,6 +4,7 @@
 use crate::log::n_logs;
 use crate::world::{Printed, World, start, wait_for};
 use ralph_test_support::is_running;
+use ralph_test_support::sample::is_left_out;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -179,6 +180,9 @@ fn workers_have_branches_beside_one_that_is_named_after_their_loop() {
 
 #[test]
 fn the_box_of_a_task_is_ticked_when_its_work_is_merged() {
+    if is_left_out(3) {
+        return;
+    }
     let client = format!(r#"cat "$HOME/../project/prd.json" >"$HOME/plan-$id"; {WORKS}"#);
     let world = without_tasks(&client);
     let story = |id: &str, after: &[&str]| json!({"id": id, "title": id, "acceptanceCriteria": ["it is"], "dependsOn": after, "passes": false});
@@ -273,6 +277,9 @@ fn mailboxes(world: &World) -> Vec<Vec<String>> {
 
 #[test]
 fn what_a_person_says_reaches_those_at_work_and_those_that_begin_later() {
+    if is_left_out(3) {
+        return;
+    }
     let world = world(
         &[("a", &[]), ("b", &[]), ("c", &["a", "b"])],
         "await go; echo $id >$id; closes; ends",
@@ -301,6 +308,9 @@ fn what_a_person_says_reaches_those_at_work_and_those_that_begin_later() {
 
 #[test]
 fn a_pause_rests_all_and_starts_no_other() {
+    if is_left_out(3) {
+        return;
+    }
     let world = world(&[("a", &[]), ("b", &["a"])], "await go; ends");
     let child = begin(&world, &[]);
     wait_for("one at work", || called(&world, "a", 1));
@@ -329,6 +339,9 @@ fn a_pause_rests_all_and_starts_no_other() {
 
 #[test]
 fn a_conflict_is_done_again_by_the_next_worker_from_where_things_are() {
+    if is_left_out(3) {
+        return;
+    }
     // Both change one line of one file; which of them is second finds the other's word there.
     let client = r#"touch "$HOME/in-$id"; test $n = 1 && { await in-a; await in-b; }
 cat shared >>"$HOME/seen-$id-$n"
@@ -349,6 +362,9 @@ closes; ends"#;
 
 #[test]
 fn a_run_that_is_killed_ends_its_clients_and_the_next_goes_on() {
+    if is_left_out(3) {
+        return;
+    }
     let client = format!("case $id in a) {WORKS};; *) await go;; esac");
     let world = world(&[("a", &[]), ("b", &[]), ("c", &["a"])], &client);
     let mut child = begin(&world, &[]);
@@ -554,6 +570,9 @@ fn with_a_reviewed_criterion(world: &World) {
 
 #[test]
 fn a_reviewed_criterion_is_judged_on_the_merged_tree_before_the_loop_is_complete() {
+    if is_left_out(3) {
+        return;
+    }
     let world = world(&[("a", &[]), ("b", &[])], REVIEWS);
     with_a_reviewed_criterion(&world);
     let printed = run(&world, &[]);
@@ -574,6 +593,9 @@ fn a_reviewed_criterion_is_judged_on_the_merged_tree_before_the_loop_is_complete
 
 #[test]
 fn a_parallel_run_reviews_its_merged_changes_if_the_user_says_so() {
+    if is_left_out(3) {
+        return;
+    }
     let world = world(&[("a", &[]), ("b", &[])], REVIEWS);
     let printed = run(&world, &["--review"]);
     is_complete(&world, &printed);

@@ -3,6 +3,7 @@
 
 use crate::watch::Screen;
 use crate::world::{Printed, World, start, wait_for};
+use ralph_test_support::sample::is_left_out;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
@@ -258,6 +259,9 @@ fn replace_ledger(team: &Team, id: &str) {
 
 #[test]
 fn a_ledger_that_was_replaced_with_another_start_is_followed_by_nobody_until_trusted_again() {
+    if is_left_out(3) {
+        return;
+    }
     let (team, id) = Team::sharing(2);
     let [first, second] = &team.machines[..] else { panic!() };
     let before = digest_of(first);
@@ -320,6 +324,9 @@ fn the_trust_of_an_earlier_version_is_named_and_given_again() {
 /// A remote with 3,000 references of tasks that the plan does not have, and a malformed record in its ledger.
 #[test]
 fn a_malformed_record_and_very_many_references_stop_nobody_and_are_named() {
+    if is_left_out(3) {
+        return;
+    }
     let (team, id) = Team::sharing(2);
     let [first, second] = &team.machines[..] else { panic!() };
     let url = team.url();
@@ -636,6 +643,9 @@ fn a_command_after_one_that_was_killed_does_both() {
 
 #[test]
 fn a_loop_is_watched_from_any_clone_until_it_ends() {
+    if is_left_out(3) {
+        return;
+    }
     let (mut team, id) = Team::sharing(3);
     let poll = "[shared]\npoll_seconds = 1\n";
     team.machines.iter().for_each(|machine| machine.set_user(poll));
@@ -679,6 +689,9 @@ fn a_loop_is_watched_from_any_clone_until_it_ends() {
 
 #[test]
 fn the_doctor_reports_references_that_may_be_left_over() {
+    if is_left_out(3) {
+        return;
+    }
     let (team, id) = Team::sharing(2);
     let [first, second] = &team.machines[..] else { panic!() };
     let diagnosed = |world: &World| {
@@ -717,6 +730,9 @@ fn the_doctor_reports_references_that_may_be_left_over() {
 
 #[test]
 fn any_clone_checks_that_the_branch_holds_exactly_what_was_proven() {
+    if is_left_out(3) {
+        return;
+    }
     let (team, id) = Team::sharing(2);
     let [first, second] = &team.machines[..] else { panic!() };
     let url = team.url();
@@ -793,6 +809,9 @@ fn two_shares_at_once_meet_in_one_ledger() {
 /// repeated.
 #[test]
 fn a_clean_that_the_server_refuses_can_be_repeated() {
+    if is_left_out(3) {
+        return;
+    }
     let (team, id) = Team::sharing(1);
     let world = &team.machines[0];
     world.ralph(&["cancel", "--shared"]).done();

@@ -3,14 +3,14 @@
 use crate::cases;
 use crate::strike::{Choice, Tally};
 use crate::workers;
+use ralph_test_support::sample::seed;
 use std::process::Command;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A sample tries one point in this many.
 const SAMPLE: u64 = 100;
 
 /// Without `RALPH_PROOF`, the same sample of one case in this many, others each day.
-const CASES: u64 = 6;
+const CASES: u64 = 10;
 
 /// Into so many parts a case is cut, so that all processors have work to the end.
 const PARTS: usize = 3;
@@ -39,13 +39,6 @@ pub(crate) fn prove() -> Result<(), String> {
         orders.iter().map(|(number, _)| number).collect::<std::collections::BTreeSet<_>>().len();
     let done = workers::run(&orders);
     told(n_cases, &done)
-}
-
-fn seed() -> u64 {
-    let given = std::env::var("RALPH_SEED").ok().and_then(|seed| seed.parse().ok());
-    let today =
-        || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs() / 86_400);
-    given.unwrap_or_else(today)
 }
 
 fn orders(is_full: bool, one_case_of: u64, seed: u64) -> Vec<(usize, Choice)> {

@@ -1,17 +1,5 @@
 //! Numbers that look random and can be had again: splitmix64.
 
-/// `RALPH_SEED`, else one that differs from run to run.
-pub(crate) fn seed() -> u64 {
-    static SEED: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
-    *SEED.get_or_init(|| match std::env::var("RALPH_SEED") {
-        Ok(text) => text.parse().expect("RALPH_SEED is a whole number"),
-        Err(_) => {
-            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-            now.expect("the clock is past 1970").as_secs()
-        }
-    })
-}
-
 /// A sequence of numbers.
 pub(crate) struct Chance(u64);
 

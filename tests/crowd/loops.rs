@@ -2,11 +2,12 @@
 
 use crate::answers::{self, ProcessAnswer, said};
 use crate::calls::{self, Answer, Caller};
-use crate::chance::{self, Chance};
+use crate::chance::Chance;
 use crate::size::size;
 use crate::tally;
 use crate::world::{World, executable};
 use crate::written;
+use ralph_test_support::sample::seed;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -37,7 +38,7 @@ struct Many {
 }
 
 fn many() {
-    let mut chance = Chance::of(chance::seed());
+    let mut chance = Chance::of(seed());
     let many = Many::new(size().loops, &mut chance);
     let idle_alone = many.idle_calls();
     many.start();

@@ -28,6 +28,7 @@ mod workers;
 mod written;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use ralph_test_support::sample::seed;
 use ralph_test_support::session as world;
 use std::process::ExitCode;
 
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
     // One after another: each starts more processes than the machine has cores.
     arguments.test_threads = Some(1);
     if !arguments.list {
-        println!("crowd: RALPH_SEED={} {}", chance::seed(), size::describe());
+        println!("crowd: RALPH_SEED={} {}", seed(), size::describe());
     }
     let conclusion = libtest_mimic::run(&arguments, trials(&GROUPS));
     // These wait most of the time: for a deadline, a connection, a poll, a lease.

@@ -2,12 +2,13 @@
 
 use crate::answers::{self, ProcessAnswer, said};
 use crate::calls::{self, Answer, Caller};
-use crate::chance::{self, Chance};
+use crate::chance::Chance;
 use crate::mix::{self, Round};
 use crate::size::size;
 use crate::tally;
 use crate::world::World;
 use crate::written;
+use ralph_test_support::sample::seed;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -20,14 +21,14 @@ pub(crate) const TESTS: &[crate::Test] = &[
 const BOUNDS: &str = "--max-iterations 1000 --stall-limit 1000";
 
 fn calm() {
-    for seed in 0..size().seeds {
-        rounds(chance::seed() + seed, false);
+    for more in 0..size().seeds {
+        rounds(seed() + more, false);
     }
 }
 
 fn restless() {
-    for seed in 0..size().seeds {
-        rounds(chance::seed() + seed, true);
+    for more in 0..size().seeds {
+        rounds(seed() + more, true);
     }
 }
 

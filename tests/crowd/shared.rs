@@ -2,8 +2,9 @@
 //! on the server. The bare repository shows at the end that each task was merged once, that nothing
 //! is lost, and that the loop ended once.
 
-use crate::chance::{Chance, seed};
+use crate::chance::Chance;
 use crate::size::is_full;
+use ralph_test_support::sample::seed;
 
 mod field;
 mod harms;

@@ -4,6 +4,7 @@
 
 use crate::fixtures::{check_honoured, copy, fixtures};
 use crate::world::{EXECUTABLES, World};
+use ralph_test_support::sample::one_in;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -97,11 +98,11 @@ const UNKNOWN: &str = "with unknown fields";
 /// Runs the check for each fixture, a few at a time.
 fn each_fixture(check: impl Fn(&str, &[Change], &Value) + Sync) {
     // What was changed in another payload of the same event and tool is changed in none that follows.
-    let mut known = BTreeSet::new();
+    let (mut known, mut is_played) = (BTreeSet::new(), one_in(4));
     let with_changes = fixtures().into_iter().map(|(name, payload)| {
         let about = format!("{} {}", payload["hook_event_name"], payload["tool_name"]);
         let mut changes = changes(&payload);
-        changes.retain(|(what, _)| known.insert(format!("{about} {what}")));
+        changes.retain(|(what, _)| known.insert(format!("{about} {what}")) && is_played());
         (name, changes, payload)
     });
     let left = Mutex::new(with_changes.collect::<Vec<_>>());

@@ -1,6 +1,7 @@
 //! Every payload that the real client was seen to send, to every executable.
 
 use crate::world::{EXECUTABLES, Ran, World};
+use ralph_test_support::sample::one_in;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -46,7 +47,12 @@ fn without_a_loop_no_payload_gets_a_word() {
 
 #[test]
 fn with_a_loop_every_payload_gets_nothing_or_one_honoured_object() {
+    let (mut events, mut is_played) = (BTreeSet::new(), one_in(3));
     for (name, payload) in fixtures() {
+        let is_first = events.insert(payload["hook_event_name"].to_string());
+        if !is_played() && !is_first {
+            continue;
+        }
         let session = payload["session_id"].as_str().unwrap();
         let mut world = World::without_repository();
         world.become_session(session, "prompt-1");

@@ -1,8 +1,8 @@
 //! Which cases are taken.
 
 use crate::corpus::Case;
+use ralph_test_support::sample::seed;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The cases that were asked for: all with `RALPH_PROOF=full`, those that `RALPH_PROOF_CASES` names, or as many as
 /// `RALPH_PROOF_SAMPLE` says, chosen by a seed. They start real runners, so a run of all tests plays none.
@@ -29,11 +29,4 @@ pub(crate) fn take(mut cases: Vec<&'static Case>, all: bool) -> Vec<&'static Cas
         cases.len()
     );
     cases
-}
-
-fn seed() -> u64 {
-    let given = std::env::var("RALPH_SEED").ok().and_then(|seed| seed.parse().ok());
-    let today =
-        || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs() / 86_400);
-    given.unwrap_or_else(today)
 }

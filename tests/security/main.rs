@@ -30,18 +30,5 @@ mod trust;
 mod unreadable;
 mod wall;
 
+use ralph_test_support::sample::{is_proof, sample};
 use ralph_test_support::{planning, session as world};
-
-/// Keeps one case in so many, unless the proof is asked for.
-fn sample<T>(cases: Vec<T>, one_of: usize) -> Vec<T> {
-    let seed = std::env::var("RALPH_SEED").ok().and_then(|seed| seed.parse::<usize>().ok());
-    let (first, step) = match is_proof() {
-        true => (0, 1),
-        false => (seed.unwrap_or_default() % one_of, one_of),
-    };
-    cases.into_iter().skip(first).step_by(step).collect()
-}
-
-fn is_proof() -> bool {
-    std::env::var_os("RALPH_PROOF").is_some()
-}

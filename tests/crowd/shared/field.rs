@@ -1,12 +1,13 @@
 //! The machines, the server and the plan of one run.
 
 use super::ledger::Proof;
-use crate::chance::{Chance, seed};
+use crate::chance::Chance;
 use crate::size::size;
 use crate::tally;
 use ralph_test_support::Run;
 use ralph_test_support::git_server::{GitServer, Storage, Transport};
 use ralph_test_support::machine::Machine;
+use ralph_test_support::sample::seed;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

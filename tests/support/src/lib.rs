@@ -23,6 +23,7 @@ mod portable;
 mod probe;
 pub mod round;
 mod run;
+pub mod sample;
 pub mod session;
 mod terminal;
 pub mod timeless;
