@@ -1,0 +1,225 @@
+//! Runs tests, with a mutant or with a record of what they reach.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::Outcome;
+
+/// An executable of tests.
+pub struct Suite {
+    pub executable: PathBuf,
+    /// Where cargo would start it.
+    pub folder: PathBuf,
+    /// Suites of a lower rank are played first.
+    pub rank: usize,
+    /// Its tests start no process and write no file.
+    pub pure: bool,
+}
+
+pub struct Test<'a> {
+    pub suite: &'a Suite,
+    pub name: String,
+    pub seconds: f64,
+    pub reached: BTreeSet<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub enum Ending {
+    Passed,
+    Failed,
+    Late,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub enum Fate {
+    Noticed(Ending),
+    /// By so many tests it was reached.
+    Missed(usize),
+    NotTried,
+}
+
+impl Suite {
+    pub fn tests(&self) -> Outcome<Vec<Test<'_>>> {
+        let mut command = Command::new(&self.executable);
+        let output =
+            command.current_dir(&self.folder).args(["--list", "--format", "terse"]).output()?;
+        let listed = String::from_utf8(output.stdout)?;
+        let names = listed.lines().filter_map(|line| line.strip_suffix(": test"));
+        let test = |name: &str| Test {
+            suite: self,
+            name: name.to_owned(),
+            seconds: 0.0,
+            reached: BTreeSet::new(),
+        };
+        Ok(names.map(test).collect())
+    }
+}
+
+/// Where processes learn what is on, and write what they reach: each worker has such a folder.
+struct Worker<'a> {
+    kept: &'a Path,
+    folder: PathBuf,
+}
+
+impl Worker<'_> {
+    fn new(kept: &Path, number: usize) -> Outcome<Worker<'_>> {
+        let folder = kept.join(format!("workers/{number}"));
+        fs::create_dir_all(&folder)?;
+        fs::create_dir_all(kept.join("state"))?;
+        Ok(Worker { kept, folder })
+    }
+
+    /// Runs these tests of one suite in one process.
+    fn run(&self, active: &str, suite: &Suite, names: &[&str], limit: Duration) -> Outcome<Ending> {
+        fs::write(self.folder.join("active"), active)?;
+        let mut command = Command::new("bash");
+        // A mutant may ask for all memory, and may end or leave behind processes that are not its own: what starts
+        // processes runs among its own, and sees this folder in the place whose path is compiled in.
+        let script = if suite.pure {
+            "ulimit -v 8000000; exec timeout -s KILL \"$@\""
+        } else {
+            "limit=$1; shift; root=; [ $UID = 0 ] || root=--map-root-user
+            exec timeout -s KILL \"$limit\" unshare $root --mount --pid --fork --mount-proc --kill-child bash -c '
+                mount --bind \"$RALPH_MUTANT\" \"$RALPH_MUTANT_STATE\" && mount -t tmpfs tmpfs /dev/shm || exit
+                TMPDIR=/dev/shm \"$@\"; exit $?' bash \"$@\""
+        };
+        command
+            .current_dir(&suite.folder)
+            .args(["-c", script, "bash"])
+            .arg(limit.as_secs_f64().to_string());
+        command.arg(&suite.executable).arg("--exact").args(names);
+        command.args(["--test-threads", if suite.pure { "1" } else { "2" }]);
+        command
+            .env("RALPH_MUTANT", &self.folder)
+            .env("RALPH_MUTANT_STATE", self.kept.join("state"));
+        command.env("RALPH_TEST_BIN_DIR", self.kept.join("programs"));
+        // Switches make frames larger.
+        command.env("RUST_MIN_STACK", "33554432").env("RUST_BACKTRACE", "0");
+        let output = fs::File::create(self.folder.join("output"))?;
+        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
+        let status = command.status()?;
+        Ok(match status.code() {
+            Some(0) => Ending::Passed,
+            Some(124 | 137) => Ending::Late,
+            _ => Ending::Failed,
+        })
+    }
+
+    fn reach(&self, test: &mut Test) -> Outcome<bool> {
+        let reached = self.folder.join("reached");
+        for _ in 0..2 {
+            drop(fs::remove_file(&reached));
+            let began = Instant::now();
+            let ending = self.run("record", test.suite, &[&test.name], Duration::from_secs(120))?;
+            test.seconds = began.elapsed().as_secs_f64();
+            if ending == Ending::Passed {
+                let lines = fs::read_to_string(&reached).unwrap_or_default();
+                test.reached = lines.lines().filter_map(|line| line.parse().ok()).collect();
+                return Ok(true);
+            }
+        }
+        eprintln!("{}", fs::read_to_string(self.folder.join("output"))?);
+        Ok(false)
+    }
+
+    /// The tests are those that reach it, the best first. The first alone, then twice as many each time.
+    fn play(&self, mutant: u32, tests: &[&Test]) -> Outcome<Fate> {
+        let (mut rest, mut most) = (tests, 1);
+        while let Some(first) = rest.first() {
+            let same =
+                rest.iter().take(most).take_while(|test| std::ptr::eq(test.suite, first.suite));
+            let (chunk, later) = rest.split_at(same.count());
+            (rest, most) = (later, most * 2);
+            let names: Vec<&str> = chunk.iter().map(|test| test.name.as_str()).collect();
+            let seconds: f64 = chunk.iter().map(|test| test.seconds).sum();
+            let (least, tries) = if first.suite.pure { (5.0, 1) } else { (20.0, 2) };
+            let limit = Duration::from_secs_f64(least + 10.0 * seconds);
+            // What waits for processes may fail for want of a processor: not twice.
+            let mut ending = Ending::Failed;
+            for _ in 0..tries {
+                if ending == Ending::Failed {
+                    ending = self.run(&mutant.to_string(), first.suite, &names, limit)?;
+                }
+            }
+            if ending != Ending::Passed {
+                return Ok(Fate::Noticed(ending));
+            }
+        }
+        Ok(Fate::Missed(tests.len()))
+    }
+}
+
+/// Lets the workers take the numbers below `n` in order.
+fn share<T: Send>(
+    kept: &Path,
+    n: usize,
+    work: impl Fn(&Worker, usize) -> Outcome<T> + Sync,
+) -> Outcome<Vec<T>> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::new());
+    let n_workers = thread::available_parallelism()?.get();
+    let take = |number: usize| -> Outcome<()> {
+        let worker = Worker::new(kept, number)?;
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            if at >= n {
+                return Ok(());
+            }
+            let result = work(&worker, at)?;
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((at, result));
+        }
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> =
+            (0..n_workers).map(|number| scope.spawn(move || take(number))).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| "a worker panicked")?)
+    })?;
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(at, _)| *at);
+    Ok(done.into_iter().map(|(_, result)| result).collect())
+}
+
+/// Runs each test with no mutant on and learns what it reaches. Fails if one does not pass.
+pub fn reach<'a>(kept: &Path, tests: Vec<Test<'a>>) -> Outcome<Vec<Test<'a>>> {
+    let tests: Vec<Mutex<Test>> = tests.into_iter().map(Mutex::new).collect();
+    let passed = share(kept, tests.len(), |worker, at| {
+        worker.reach(&mut tests[at].lock().unwrap_or_else(PoisonError::into_inner))
+    })?;
+    let tests: Vec<Test> = tests
+        .into_iter()
+        .map(|test| test.into_inner().unwrap_or_else(PoisonError::into_inner))
+        .collect();
+    let failed = passed.iter().zip(&tests).filter(|(passed, _)| !**passed);
+    let failed: Vec<&str> = failed.map(|(_, test)| test.name.as_str()).collect();
+    if failed.is_empty() {
+        Ok(tests)
+    } else {
+        Err(format!("fail without a mutant: {}", failed.join(", ")).into())
+    }
+}
+
+/// Plays each mutant until `deadline`.
+pub fn play(
+    kept: &Path,
+    mutants: &[u32],
+    tests: &[Test],
+    deadline: Option<Instant>,
+) -> Outcome<Vec<Fate>> {
+    share(kept, mutants.len(), |worker, at| {
+        if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            return Ok(Fate::NotTried);
+        }
+        let mut reaching: Vec<&Test> =
+            tests.iter().filter(|test| test.reached.contains(&mutants[at])).collect();
+        reaching.sort_by(|a, b| {
+            (a.suite.rank.cmp(&b.suite.rank)).then(a.seconds.total_cmp(&b.seconds))
+        });
+        worker.play(mutants[at], &reaching)
+    })
+}

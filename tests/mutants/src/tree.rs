@@ -1,0 +1,219 @@
+//! The copy of the tree in which the mutants are, and its build. It is kept, so that only what differs is compiled again.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::play::Suite;
+use crate::rewrite::rewrite;
+use crate::{Mutant, Outcome, words};
+
+pub struct Tree {
+    /// Of everything that is kept between runs.
+    pub folder: PathBuf,
+    package: String,
+    tests: Vec<String>,
+}
+
+/// What a build gave: the tests, or the mutants that did not compile.
+pub enum Built {
+    Suites(Vec<Suite>),
+    Without(BTreeSet<u32>),
+}
+
+impl Tree {
+    pub fn new(folder: &Path, package: &str, tests: &[String]) -> Tree {
+        Tree { folder: folder.to_owned(), package: package.to_owned(), tests: tests.to_owned() }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.join("tree")
+    }
+
+    /// Copies the files of the repository with these mutants, and returns those that could be given a switch.
+    pub fn write(&self, mutants: &[(u32, &Mutant)], places: &mut Places) -> Outcome<BTreeSet<u32>> {
+        let listed = words("git", &["ls-files", "-z", "-co", "--exclude-standard"])?;
+        let files: BTreeSet<&str> = listed.split('\0').filter(|file| !file.is_empty()).collect();
+        let mut switched = Vec::new();
+        places.0.clear();
+        for file in &files {
+            let copy = self.root().join(file);
+            let Ok(kind) = fs::symlink_metadata(file) else { continue };
+            let here: Vec<_> =
+                mutants.iter().filter(|(_, mutant)| mutant.file == *file).copied().collect();
+            let root = format!("crates/{}/src/lib.rs", self.package) == *file;
+            if !here.is_empty() || root {
+                let mut text = fs::read_to_string(file)?;
+                if !here.is_empty() {
+                    let rewritten = rewrite(&text, &here, &mut switched)?;
+                    text = rewritten.text;
+                    places.0.insert((*file).to_owned(), rewritten.places);
+                }
+                if root {
+                    let switch = self.folder.join("switch.rs");
+                    text += &format!("\n#[path = {switch:?}]\npub mod mutant;\n");
+                }
+                put(&copy, text.as_bytes())?;
+            } else if kind.is_symlink() {
+                let to = fs::read_link(file)?;
+                if fs::read_link(&copy).ok().as_ref() != Some(&to) {
+                    remove(&copy);
+                    fs::create_dir_all(copy.parent().ok_or("a file is in a folder")?)?;
+                    std::os::unix::fs::symlink(to, &copy)?;
+                }
+            } else {
+                put(&copy, &fs::read(file)?)?;
+                fs::set_permissions(&copy, kind.permissions())?;
+            }
+        }
+        self.forget(&files)?;
+        put(&self.folder.join("switch.rs"), include_bytes!("switch.rs"))?;
+        Ok(switched.into_iter().collect())
+    }
+
+    /// Removes what an earlier tree had.
+    fn forget(&self, files: &BTreeSet<&str>) -> Outcome<()> {
+        let kept = self.folder.join("files");
+        for file in fs::read_to_string(&kept).unwrap_or_default().lines() {
+            if !files.contains(file) {
+                remove(&self.root().join(file));
+            }
+        }
+        let listed: Vec<&str> = files.iter().copied().collect();
+        Ok(fs::write(kept, listed.join("\n"))?)
+    }
+
+    /// Compiles the tests, and what they start.
+    pub fn build(&self, places: &Places) -> Outcome<Built> {
+        let processes = self.tests != ["lib"];
+        let mut command = Command::new("cargo");
+        command.current_dir(self.root()).args([
+            "test",
+            "--no-run",
+            "--locked",
+            "--message-format=json",
+        ]);
+        if processes {
+            // As the tests would be built without us: the features of a library are those of all its users.
+            command.args(["--workspace", "--bins"]);
+        } else {
+            command.args(["--package", &self.package]);
+        }
+        for tests in &self.tests {
+            if tests == "lib" {
+                command.arg("--lib")
+            } else {
+                command.args(["--test", tests])
+            };
+        }
+        command
+            .env("CARGO_TARGET_DIR", self.folder.join("build"))
+            .env("RALPH_MUTANT_FOLDER", self.folder.join("state"));
+        command.env("CARGO_INCREMENTAL", "1").env("RUSTFLAGS", "-Awarnings");
+        let output = command.stderr(Stdio::inherit()).output()?;
+        let messages: Vec<Value> = String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect();
+        if output.status.success() {
+            return self.suites(&messages).map(Built::Suites);
+        }
+        let errors = messages.iter().filter(|row| row["message"]["level"] == "error");
+        let errors: Vec<&Value> = errors.map(|row| &row["message"]).collect();
+        let without: BTreeSet<u32> = errors.iter().flat_map(|error| places.named(error)).collect();
+        if without.is_empty() {
+            for error in errors {
+                eprintln!("{}", error["rendered"].as_str().unwrap_or_default());
+            }
+            return Err("the copy does not compile, and no mutant is to blame".into());
+        }
+        Ok(Built::Without(without))
+    }
+
+    fn suites(&self, messages: &[Value]) -> Outcome<Vec<Suite>> {
+        let programs = self.folder.join("programs");
+        drop(fs::remove_dir_all(&programs));
+        fs::create_dir_all(&programs)?;
+        let mut suites = BTreeMap::new();
+        for message in messages {
+            let Some(executable) = message["executable"].as_str().map(Path::new) else { continue };
+            let name = message["target"]["name"].as_str().unwrap_or_default();
+            let manifest = message["manifest_path"].as_str().unwrap_or_default();
+            let folder = Path::new(manifest).parent().ok_or("a package is in a folder")?.to_owned();
+            let of_package = folder.ends_with(&self.package);
+            let suite = message["target"]["kind"][0]
+                .as_str()
+                .map(|kind| if kind == "test" { name } else { kind });
+            if message["profile"]["test"] != true {
+                let program = executable.file_name().ok_or("a program has a name")?;
+                fs::hard_link(executable, programs.join(program))?;
+            } else if let Some(place) =
+                self.tests.iter().position(|asked| Some(asked.as_str()) == suite)
+                && (suite != Some("lib") || of_package)
+            {
+                let pure = suite == Some("lib") && self.package == "ralph-core";
+                suites.insert(
+                    place,
+                    Suite { executable: executable.to_owned(), folder, rank: place, pure },
+                );
+            }
+        }
+        Ok(suites.into_values().collect())
+    }
+}
+
+/// Where in the copied files each mutant has text.
+#[derive(Default)]
+pub struct Places(HashMap<String, Vec<(u32, Range<usize>)>>);
+
+impl Places {
+    /// The mutants that an error is about: the smallest text around it, or all text in it, or else the last text before it,
+    /// which may have given a function another type.
+    fn named(&self, error: &Value) -> BTreeSet<u32> {
+        let mut spans: Vec<&Value> = error["spans"].as_array().into_iter().flatten().collect();
+        spans.sort_by_key(|span| span["is_primary"] != true);
+        for mut span in spans {
+            // What a macro made stands where it was called.
+            while span["expansion"].is_object() {
+                span = &span["expansion"]["span"];
+            }
+            let places = span["file_name"].as_str().and_then(|file| self.0.get(file));
+            let number = |key| span[key].as_u64().unwrap_or_default() as usize;
+            let (start, end) = (number("byte_start"), number("byte_end"));
+            let places = || places.into_iter().flatten();
+            let around = places().filter(|(_, at)| at.start <= start && end <= at.end);
+            if let Some((mutant, _)) = around.min_by_key(|(_, at)| at.len()) {
+                return BTreeSet::from([*mutant]);
+            }
+            let within = places().filter(|(_, at)| start <= at.start && at.end <= end);
+            let within: BTreeSet<u32> = within.map(|(mutant, _)| *mutant).collect();
+            if !within.is_empty() {
+                return within;
+            }
+            if let Some((mutant, _)) =
+                places().filter(|(_, at)| at.end <= start).max_by_key(|(_, at)| at.end)
+            {
+                return BTreeSet::from([*mutant]);
+            }
+        }
+        BTreeSet::new()
+    }
+}
+
+/// Leaves a file alone that is as it should be: cargo looks at its time.
+fn put(path: &Path, bytes: &[u8]) -> Outcome<()> {
+    if fs::read(path).ok().as_deref() != Some(bytes) {
+        remove(path);
+        fs::create_dir_all(path.parent().ok_or("a file is in a folder")?)?;
+        fs::write(path, bytes)?;
+    }
+    Ok(())
+}
+
+fn remove(path: &Path) {
+    drop(fs::remove_file(path).or_else(|_| fs::remove_dir_all(path)));
+}
