@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -104,10 +105,11 @@ impl Worker<'_> {
         let output = fs::File::create(self.folder.join("output"))?;
         command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
         let status = command.status()?;
-        Ok(match status.code() {
-            Some(0) => Ending::Passed,
-            Some(124 | 137) => Ending::Late,
-            _ => Ending::Failed,
+        Ok(match (status.success(), status.signal()) {
+            (true, _) => Ending::Passed,
+            // `timeout` ends itself with the rest of its group.
+            (false, Some(9)) => Ending::Late,
+            (false, _) => Ending::Failed,
         })
     }
 
