@@ -305,7 +305,8 @@ fn run(options: &Options) -> Outcome<bool> {
     // Some more, for those that do not compile.
     let drawn: Vec<_> = (1u32..).zip(&listed).take(sample + sample / 5).collect();
 
-    let tree = Tree::new(&folder, &options.package, &options.tests);
+    let mut tree = Tree::new(&folder, &options.package, &options.tests);
+    tree.copy()?;
     let (compiled, suites) = compile(&tree, &drawn)?;
     let played: Vec<u32> = compiled.iter().copied().take(sample).collect();
     let last = played.last().copied().unwrap_or_default();

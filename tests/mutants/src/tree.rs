@@ -17,6 +17,8 @@ pub struct Tree {
     pub folder: PathBuf,
     package: String,
     tests: Vec<String>,
+    /// The sources in which mutants may be.
+    texts: BTreeMap<String, String>,
 }
 
 /// What a build gave: the tests, or the mutants that did not compile.
@@ -27,37 +29,24 @@ pub enum Built {
 
 impl Tree {
     pub fn new(folder: &Path, package: &str, tests: &[String]) -> Tree {
-        Tree { folder: folder.to_owned(), package: package.to_owned(), tests: tests.to_owned() }
+        let (folder, package, tests) = (folder.to_owned(), package.to_owned(), tests.to_owned());
+        Tree { folder, package, tests, texts: BTreeMap::new() }
     }
 
     fn root(&self) -> PathBuf {
         self.folder.join("tree")
     }
 
-    /// Copies the files of the repository with these mutants, and returns those that could be given a switch.
-    pub fn write(&self, mutants: &[(u32, &Mutant)], places: &mut Places) -> Outcome<BTreeSet<u32>> {
+    /// Copies the files of the repository as they are now.
+    pub fn copy(&mut self) -> Outcome<()> {
         let listed = words("git", &["ls-files", "-z", "-co", "--exclude-standard"])?;
         let files: BTreeSet<&str> = listed.split('\0').filter(|file| !file.is_empty()).collect();
-        let mut switched = Vec::new();
-        places.0.clear();
+        let sources = format!("crates/{}/src/", self.package);
         for file in &files {
             let copy = self.root().join(file);
             let Ok(kind) = fs::symlink_metadata(file) else { continue };
-            let here: Vec<_> =
-                mutants.iter().filter(|(_, mutant)| mutant.file == *file).copied().collect();
-            let root = format!("crates/{}/src/lib.rs", self.package) == *file;
-            if !here.is_empty() || root {
-                let mut text = fs::read_to_string(file)?;
-                if !here.is_empty() {
-                    let rewritten = rewrite(&text, &here, &mut switched)?;
-                    text = rewritten.text;
-                    places.0.insert((*file).to_owned(), rewritten.places);
-                }
-                if root {
-                    let switch = self.folder.join("switch.rs");
-                    text += &format!("\n#[path = {switch:?}]\npub mod mutant;\n");
-                }
-                put(&copy, text.as_bytes())?;
+            if file.starts_with(&sources) && file.ends_with(".rs") {
+                self.texts.insert((*file).to_owned(), fs::read_to_string(file)?);
             } else if kind.is_symlink() {
                 let to = fs::read_link(file)?;
                 if fs::read_link(&copy).ok().as_ref() != Some(&to) {
@@ -70,8 +59,29 @@ impl Tree {
                 fs::set_permissions(&copy, kind.permissions())?;
             }
         }
-        self.forget(&files)?;
         put(&self.folder.join("switch.rs"), include_bytes!("switch.rs"))?;
+        self.forget(&files)
+    }
+
+    /// Writes these mutants into the copy, and returns those that could be given a switch.
+    pub fn write(&self, mutants: &[(u32, &Mutant)], places: &mut Places) -> Outcome<BTreeSet<u32>> {
+        let mut switched = Vec::new();
+        places.0.clear();
+        for (file, text) in &self.texts {
+            let here: Vec<_> =
+                mutants.iter().filter(|(_, mutant)| mutant.file == *file).copied().collect();
+            let mut text = text.clone();
+            if !here.is_empty() {
+                let rewritten = rewrite(&text, &here, &mut switched)?;
+                text = rewritten.text;
+                places.0.insert(file.clone(), rewritten.places);
+            }
+            if file.ends_with("/src/lib.rs") {
+                let switch = self.folder.join("switch.rs");
+                text += &format!("\n#[path = {switch:?}]\npub mod mutant;\n");
+            }
+            put(&self.root().join(file), text.as_bytes())?;
+        }
         Ok(switched.into_iter().collect())
     }
 
@@ -89,49 +99,51 @@ impl Tree {
 
     /// Compiles the tests, and what they start.
     pub fn build(&self, places: &Places) -> Outcome<Built> {
-        let processes = self.tests != ["lib"];
-        let mut command = Command::new("cargo");
-        command.current_dir(self.root()).args([
-            "test",
-            "--no-run",
-            "--locked",
-            "--message-format=json",
-        ]);
-        if processes {
-            // As the tests would be built without us: the features of a library are those of all its users.
-            command.args(["--workspace", "--bins"]);
-        } else {
-            command.args(["--package", &self.package]);
-        }
+        let test = ["test", "--no-run"];
+        // The whole workspace, as these would be built without us: a library has the features that all its users ask for.
+        let whole = [&test[..], &["--workspace"]].concat();
+        let mut commands = Vec::new();
         for tests in &self.tests {
-            if tests == "lib" {
-                command.arg("--lib")
-            } else {
-                command.args(["--test", tests])
-            };
+            commands.push(match tests.as_str() {
+                "lib" => [&test[..], &["--lib", "--package", &self.package]].concat(),
+                suite => [&whole[..], &["--test", suite]].concat(),
+            });
         }
-        command
-            .env("CARGO_TARGET_DIR", self.folder.join("build"))
-            .env("RALPH_MUTANT_FOLDER", self.folder.join("state"));
+        if self.tests != ["lib"] {
+            commands.push(vec!["build", "--workspace", "--bins"]);
+        }
+        let mut all = Vec::new();
+        for command in commands {
+            let (built, messages) = self.cargo(&command)?;
+            if !built {
+                let errors = messages.iter().map(|row| &row["message"]);
+                let errors: Vec<_> = errors.filter(|error| error["level"] == "error").collect();
+                let without: BTreeSet<u32> =
+                    errors.iter().flat_map(|error| places.named(error)).collect();
+                if without.is_empty() {
+                    let told = errors.iter().filter_map(|error| error["rendered"].as_str());
+                    told.for_each(|error| eprintln!("{error}"));
+                    return Err("the copy does not compile, and no mutant is to blame".into());
+                }
+                return Ok(Built::Without(without));
+            }
+            all.extend(messages);
+        }
+        self.suites(&all).map(Built::Suites)
+    }
+
+    /// Whether it succeeded, and its messages.
+    fn cargo(&self, arguments: &[&str]) -> Outcome<(bool, Vec<Value>)> {
+        let mut command = Command::new("cargo");
+        command.current_dir(self.root()).args(arguments);
+        command.args(["--locked", "--message-format=json"]);
+        command.env("CARGO_TARGET_DIR", self.folder.join("build"));
+        command.env("RALPH_MUTANT_FOLDER", self.folder.join("state"));
         command.env("CARGO_INCREMENTAL", "1").env("RUSTFLAGS", "-Awarnings");
         let output = command.stderr(Stdio::inherit()).output()?;
-        let messages: Vec<Value> = String::from_utf8_lossy(&output.stdout)
-            .lines()
-            .filter_map(|line| serde_json::from_str(line).ok())
-            .collect();
-        if output.status.success() {
-            return self.suites(&messages).map(Built::Suites);
-        }
-        let errors = messages.iter().filter(|row| row["message"]["level"] == "error");
-        let errors: Vec<&Value> = errors.map(|row| &row["message"]).collect();
-        let without: BTreeSet<u32> = errors.iter().flat_map(|error| places.named(error)).collect();
-        if without.is_empty() {
-            for error in errors {
-                eprintln!("{}", error["rendered"].as_str().unwrap_or_default());
-            }
-            return Err("the copy does not compile, and no mutant is to blame".into());
-        }
-        Ok(Built::Without(without))
+        let lines = String::from_utf8_lossy(&output.stdout);
+        let messages = lines.lines().filter_map(|line| serde_json::from_str(line).ok());
+        Ok((output.status.success(), messages.collect()))
     }
 
     fn suites(&self, messages: &[Value]) -> Outcome<Vec<Suite>> {
@@ -150,7 +162,7 @@ impl Tree {
                 .map(|kind| if kind == "test" { name } else { kind });
             if message["profile"]["test"] != true {
                 let program = executable.file_name().ok_or("a program has a name")?;
-                fs::hard_link(executable, programs.join(program))?;
+                drop(fs::hard_link(executable, programs.join(program)));
             } else if let Some(place) =
                 self.tests.iter().position(|asked| Some(asked.as_str()) == suite)
                 && (suite != Some("lib") || of_package)
