@@ -226,7 +226,6 @@ pub(super) fn check_orchestration(
         }
         (Cell::OnlyOwner, _) if gate.writes_artefact => ok_unless(&gate.not_its_own),
         (Cell::OnlyNext, Caller::Main) => ok_unless(&gate.not_next),
-        (Cell::OnlyNext, Caller::Subagent(_)) => Err(NO_AGENTS.to_owned()),
         _ if matches!(call.tool, "Agent" | "Task") => Err(NO_AGENTS.to_owned()),
         _ => Err(reason),
     }

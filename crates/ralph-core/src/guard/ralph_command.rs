@@ -61,7 +61,7 @@ pub(super) fn named_in(text: &str) -> Option<String> {
     let is_ralph = |at: &usize| words[*at].rsplit('/').next() == Some("ralph");
     let mut behind = (0..words.len()).filter(is_ralph).flat_map(|at| {
         let end = words.len().min(at + 5);
-        (at + 1..end).map(move |from| from..end)
+        (at..end).skip(1).map(move |from| from..end)
     });
     behind
         .find_map(|next| human_only::find(&words[next]))

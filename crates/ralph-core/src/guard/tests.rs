@@ -216,6 +216,7 @@ fn a_line_that_names_a_protected_place_runs_if_all_of_it_only_reads() {
             "cat {}",
             "cd sub && cat {} | grep -n x 2>/dev/null | head -n 3",
             "git diff -- {}; test -f {}",
+            "timeout 9 git diff -- {}",
             "ralph status; ls -l {}",
         ]);
         let changes = lines(&[
@@ -314,6 +315,11 @@ fn a_tool_is_judged_by_every_field_of_its_input() {
         assert_eq!(judged("mcp__any__thing", input.clone()), "protected_place", "{input}");
         assert_eq!(judged("ToolOfTomorrow", input.clone()), "protected_place", "{input}");
     }
+    let beside = |tool| judged(tool, json!({"command": "ls", "where": state}));
+    assert_eq!(
+        ["Monitor", "PowerShell", "Bash"].map(beside),
+        ["protected_place", "protected_place", "allow"]
+    );
     for input in [
         json!({"command": "ralph cancel"}),
         json!({"text": "ralph cancel"}),

@@ -3,11 +3,12 @@
 use super::*;
 use crate::guard::gates::{UnreadableCall, judge_unreadable};
 use crate::guard::human_only::{
-    RefusedTo, begins, find, is_refused_to_every_model, reason_below_client, refusal,
+    RefusedTo, begins, find, is_refused_to_every_model, present_name, reason_below_client, refusal,
     stops_or_looks, typed, typed_alias, without_alias,
 };
 use crate::guard::speaker::{
-    Process, ProcessLine, Top, hidden, is_below_any_client, is_client, not_from_client, unplaceable,
+    Input, Process, ProcessLine, Speaker, Top, hidden, is_below_any_client, is_client,
+    is_from_client, not_from_client, of_command, unplaceable,
 };
 use serde_json::{Value, json};
 
@@ -72,6 +73,9 @@ fn json_in_a_text_is_read_to_a_depth_of_four() {
     };
     let found = [0, 1, 4, 5].map(nested);
     assert_eq!(found, ["protected_place", "protected_place", "protected_place", "allow"]);
+    // Contents are not read.
+    let content = json!({"content": json!({"q": "/home/u/.local/state/ralph/y"}).to_string()});
+    assert_eq!(judged("mcp__x", content), "allow");
     // What is no JSON is one text.
     assert_eq!(judged("mcp__x", json!({"inner": "{ /home/u/x"})), "allow");
 }
@@ -333,6 +337,7 @@ fn an_alias_is_rewritten_before_the_words_are_read() {
     }
     assert_eq!(typed_alias(&["criteria", "accept", "x"]), Some("criteria accept"));
     assert_eq!(typed_alias(&["accept"]), None);
+    assert_eq!([present_name("criteria accept"), present_name("run")], ["accept", "run"]);
     for (line, expected) in [
         ("--quiet cancel", Some(("cancel", "/ralph-cancel"))),
         ("cancel --shared", Some(("cancel --shared", ""))),
@@ -398,6 +403,45 @@ fn a_client_is_known_by_its_program_or_its_script() {
     assert!(!below(Process::default()));
     assert!(below(Process { client: Some(0), ..Process::default() }));
     assert!(below(Process { client_session: "s".to_owned(), ..Process::default() }));
+}
+
+/// The client is process 2, which started at 10; 3 adopts orphans.
+fn spoken(processes: &[(u32, u64, &str, Option<u32>)], top: Top) -> (Speaker, [bool; 2]) {
+    let process = |(pid, started, name, client): &(u32, u64, &str, Option<u32>)| Process {
+        pid: *pid,
+        started: *started,
+        name: (*name).to_owned(),
+        client: *client,
+        client_session: String::new(),
+    };
+    let line = ProcessLine { processes: processes.iter().map(process).collect(), top };
+    let client = crate::state::ClientProcess { pid: 2, started: "10".to_owned() };
+    let sent = [Input::Other, Input::Socket(9)];
+    (
+        of_command(&line, &client, "s", || Some(3)),
+        sent.map(|input| is_from_client(&line, &client, input, true, || Some(3))),
+    )
+}
+
+#[test]
+fn who_speaks_follows_from_the_ancestors_and_what_they_name() {
+    let person = (Speaker::Person, [true, true]);
+    assert_eq!(spoken(&[(7, 20, "ralph", None), (8, 9, "sh", None)], Top::Outside), person);
+    // It names a client that is no ancestor of it, though another runtime is.
+    let left = [(7, 20, "ralph", Some(77)), (8, 9, "node", None)];
+    assert_eq!(spoken(&left, Top::Outside), (Speaker::Model, [true, true]));
+    // Below another client, whose socket proves that it sent the event.
+    let other = [(7, 20, "ralph", Some(9)), (9, 9, "node", None)];
+    assert_eq!(spoken(&other, Top::Outside), (Speaker::Person, [false, true]));
+    // As old as the client, or older.
+    let adopted = |started| {
+        spoken(
+            &[(7, 20, "ralph", None), (8, started, "sh", None), (3, 1, "init", None)],
+            Top::First,
+        )
+        .0
+    };
+    assert_eq!([adopted(10), adopted(9)], [Speaker::Unplaced("sh".to_owned()), Speaker::Person]);
 }
 
 #[test]

@@ -323,6 +323,27 @@ fn a_cut_command_is_refused_in_the_words_of_the_gate() {
 }
 
 #[test]
+fn a_protected_place_is_refused_in_the_same_words_as_anywhere() {
+    let (places, input) = (places(), file("/home/u/.claude/settings.json"));
+    let call = ToolCall {
+        tool: "Write",
+        input: &input,
+        cwd: "/project",
+        resolved: input.path(),
+        cut: false,
+    };
+    assert_eq!(rule(&seen(false, PLANNER), "Write", &input), decide(&running(&places), &call));
+}
+
+#[test]
+fn a_journal_from_before_the_wall_has_none() {
+    let gate =
+        json!({"awaiting_person": false, "project_root": "", "plan_path": "", "plan_hash": ""});
+    let gate: PlanGate = serde_json::from_value(gate).unwrap();
+    assert_eq!(gate.no_wall.as_deref(), Some("it was not recorded"));
+}
+
+#[test]
 fn without_a_planning_there_is_no_wall() {
     for (tool, input) in [("Skill", skill("ralph")), ("mcp__x__y", ToolInput::default())] {
         check(LoopActivity::Running, tool, &input, "allow");
@@ -371,7 +392,9 @@ fn a_refusal_says_why_and_what_is_done_next() {
     says(true, Caller::Main, "Skill", &skill("ralph"), &["Skills that run commands wait"]);
     says(true, Caller::Main, "mcp__x__y", nothing, &["`mcp__x__y` is not let through"]);
     says(false, PLANNER, "Write", source, &["below `.omc/plans/` of the project and nowhere else"]);
-    says(false, Caller::Main, "Write", source, &["only the agent `ralplan-planner` writes"]);
+    for agent in [Caller::Main, Caller::Subagent("executor")] {
+        says(false, agent, "Write", source, &["only the agent `ralplan-planner` writes"]);
+    }
     says(false, Caller::Main, "Agent", nothing, &["only `ralplan-planner`, `ralplan-architect`"]);
     says(false, Caller::Main, "ExitPlanMode", nothing, &["`ExitPlanMode` is not let through"]);
 }
