@@ -367,7 +367,9 @@ fn requested(state: &mut LoopState, seen: &StopInputs) -> Option<StopVerdict> {
 /// The answer to a request for completion. Writes into the state which criteria are met, and what is refused now.
 /// `is_last`: no later request can get the second answer.
 pub(crate) fn granted(state: &mut LoopState, proof: &Proof, is_last: bool) -> Answer {
-    all_hold(state, proof);
+    for criterion in &mut state.acceptance_criteria {
+        criterion.verified = proof.proves(criterion);
+    }
     state.change.clone_from(&proof.change);
     let answer = request::answer(state, proof, is_last);
     if let Answer::Refused(refused) = &answer {
@@ -377,15 +379,6 @@ pub(crate) fn granted(state: &mut LoopState, proof: &Proof, is_last: bool) -> An
         state.refusals.extend(new);
     }
     answer
-}
-
-/// True if every criterion is met and as agreed; updates `verified` of each.
-pub(crate) fn all_hold(state: &mut LoopState, proof: &Proof) -> bool {
-    for criterion in &mut state.acceptance_criteria {
-        criterion.verified = proof.proves(criterion);
-    }
-    let all_hold = state.acceptance_criteria.iter().all(|criterion| criterion.verified);
-    all_hold && pinned::is_as_frozen(state)
 }
 
 /// True if the next turn or round would end at a limit.

@@ -326,6 +326,10 @@ mod tests {
         assert_eq!(stalled(&mut state, &stop("e", "")), None, "not asked, not counted");
         assert_eq!(state.progress.same_failure, 2);
         assert_eq!(request(&mut state, "f"), Some(Signal::SameFailure));
+        let mut state = LoopState::default();
+        for tree in ["a", "b", "c", "d"] {
+            assert_eq!(request(&mut state, tree), None, "no check failed");
+        }
     }
 
     #[test]

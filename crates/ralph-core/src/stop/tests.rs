@@ -365,6 +365,14 @@ fn the_record_leaves_the_bulk_out_and_the_state_whole() {
 }
 
 #[test]
+fn the_record_of_a_request_has_the_criteria_and_another_has_not() {
+    for (seen, n_criteria) in [(request_on("t"), 1), (seen("x"), 0)] {
+        let record = super::decide(plain(), &mut proven(green()), &seen).record;
+        assert_eq!(record.before.acceptance_criteria.len(), n_criteria);
+    }
+}
+
+#[test]
 fn what_a_record_takes_out_of_the_state_it_gives_back() {
     let receipt = Receipt { tail: "12 passed".to_owned(), ..green() };
     let mut state = LoopState {

@@ -161,6 +161,7 @@ fn a_run_that_was_cut_short_is_no_failure_once_it_had_the_time() {
     check(&[timed_out.clone(), passed_in(200)], "t", ReceiptStatus::Passes);
     check(&[fail(), timed_out.clone(), passed_in(200)], "t", ReceiptStatus::Flaky);
     // It had the time and hung.
+    check(&[timed_out.clone(), passed_in(70)], "t", ReceiptStatus::Flaky);
     check(&[timed_out, passed_in(20)], "t", ReceiptStatus::Flaky);
 }
 

@@ -68,7 +68,8 @@ fn tests_that_changed_are_refused_together_and_then_the_user_is_asked() {
     // One of the two is not yet known.
     state.refusals = texts(&["tests_changed AC-1: a"]);
     assert_eq!(answer(&state, &proof, false), Answer::Refused(both.clone()));
-    state.refusals.push("tests_changed AC-2: a".to_owned());
+    assert_eq!(crate::stop::granted(&mut state, &proof, false), Answer::Refused(both.clone()));
+    assert_eq!(state.refusals, both.about, "each is noted once");
     assert_eq!(answer(&state, &proof, false), Answer::AskUser(both));
 }
 

@@ -52,6 +52,20 @@ fn a_verdict_is_read_from_the_end_of_the_answer() {
 }
 
 #[test]
+fn a_verdict_cites_at_most_a_number_of_lines() {
+    let cites = |n: usize| {
+        let evidence = vec![serde_json::json!({"file": "a", "line": 1, "quote": "x"}); n];
+        verdict(
+            &serde_json::json!({"verdict": "holds", "evidence": evidence, "why": ""}).to_string(),
+        )
+    };
+    assert_eq!(
+        [MOST_ITEMS, MOST_ITEMS + 1, MOST_ITEMS + 2].map(|n| cites(n).is_ok()),
+        [true, false, false]
+    );
+}
+
+#[test]
 fn an_answer_of_another_form_is_no_verdict() {
     let why = |text: &str| verdict(text).unwrap_err();
     let no_object = "the answer does not end with one JSON object";
@@ -158,9 +172,16 @@ fn a_line_that_speaks_to_its_reviewer_is_no_evidence_and_names_its_file() {
             "a" => Ok(text.clone()),
             _ => Ok(TEXT_OF_A.to_owned()),
         });
-        assert_eq!(named.len(), 1);
-        assert_eq!((named[0].file.as_str(), named[0].line), ("a", 2));
-        assert_eq!((named[0].severity.as_str(), named[0].quote.as_str()), (MINOR, line));
+        let finding = Finding {
+            lens: OWN_LENS.to_owned(),
+            severity: MINOR.to_owned(),
+            file: "a".to_owned(),
+            line: 2,
+            quote: line.to_owned(),
+            what: "it speaks to its reviewer".to_owned(),
+            ..Finding::default()
+        };
+        assert_eq!(named, [finding]);
     }
     let plain = ["a verdict of the court", "the reviewer is a fresh client", "verdict: it holds"];
     assert!(!plain.iter().any(|line| speaks_to_a_reviewer(line)));
