@@ -192,11 +192,8 @@ fn asked(plan: &RalplanState, value: &Value) -> Result<AskedQuestion, String> {
 
 /// True if the labels are all the options, each once; only [`START`] may be missing.
 fn are_ours(labels: &[&str]) -> bool {
-    let all = || OPTIONS.iter().map(|(label, _, _)| *label);
-    let has_each = all().all(|label| label == START || labels.contains(&label));
-    let is_known = labels.iter().all(|label| all().any(|ours| ours == *label));
-    let is_once = labels.len() == OPTIONS.len() - usize::from(!labels.contains(&START));
-    has_each && is_known && is_once
+    let has_each = OPTIONS.iter().all(|(label, _, _)| *label == START || labels.contains(label));
+    has_each && labels.len() == OPTIONS.len() - usize::from(!labels.contains(&START))
 }
 
 /// True for a text that names the plan and contains every line of the lists, and the warning if one
