@@ -1,7 +1,9 @@
 use super::*;
-use crate::state::EndingKind;
+use crate::state::{EndingKind, Frozen};
 use crate::tasks::shared::fixture::{Remote, id, receipt};
-use crate::tasks::shared::record::{End, LedgerRecord, TaskRecord};
+use crate::tasks::shared::record::{
+    CriterionReceipt, End, LEASE_SECONDS, LedgerRecord, Plan, TaskRecord,
+};
 use crate::tasks::shared::text::Text;
 use crate::views::messages;
 
@@ -24,6 +26,18 @@ fn a_loop_that_is_a_part_of_a_shared_one_says_so_also_after_it_was_stored() {
         (read_membership(&read), read_membership(&LoopState::default())),
         (Some(membership()), None)
     );
+}
+
+#[test]
+fn the_part_begins_with_the_whole_plan_of_the_shared_loop() {
+    let mut view = Remote::new("T-1").view();
+    let plan = &mut view.ledger.plan;
+    (plan.prompt, plan.context_report) = ("the goal".to_owned(), "the facts".to_owned());
+    (plan.max_iterations, plan.limits.max_minutes) = (7, 9);
+    plan.frozen = Some(Frozen::default());
+    let state = begin(&view, &membership());
+    assert_eq!(Plan::from_state(&state, LEASE_SECONDS), view.ledger.plan);
+    assert_eq!((state.phase, state.parallel), (Phase::Implementation, true));
 }
 
 #[track_caller]
@@ -88,7 +102,7 @@ fn a_claimed_task_needs_a_round_until_its_worker_is_done() {
 fn the_part_ends_as_the_shared_loop_with_the_criteria_of_the_merged_branch() {
     let mut remote = Remote::new("T-1");
     let finish = remote.finish("T-1", "b");
-    remote.merge(&[finish], &[receipt("AC-1", true)]);
+    remote.merge(&[finish], &[CriterionReceipt { tests_run: Some(4), ..receipt("AC-1", true) }]);
     let mut state = begin(&remote.view(), &membership());
     end(&mut state, &remote.view(), Timestamp::UNIX_EPOCH);
     assert_eq!(state.ending, None, "the shared loop goes on");
@@ -98,6 +112,16 @@ fn the_part_ends_as_the_shared_loop_with_the_criteria_of_the_merged_branch() {
     end(&mut state, &remote.view(), Timestamp::UNIX_EPOCH);
     let ending = state.ending.clone().unwrap();
     assert_eq!((ending.kind, ending.detail.as_str()), (EndingKind::Complete, "all of it"));
+    let expected = Receipt {
+        command: "cargo test".to_owned(),
+        passed: true,
+        ended: "on the merged branch".to_owned(),
+        tests_run: Some(4),
+        tree_before: id(7).to_string(),
+        tree_after: id(7).to_string(),
+        ..Receipt::default()
+    };
+    assert_eq!(state.acceptance_criteria[0].receipt, Some(expected));
     let told = messages::ended(&state);
     assert!(told.starts_with("Ralph: done. 1 of 1 task done, the criterion holds"), "{told}");
 }
