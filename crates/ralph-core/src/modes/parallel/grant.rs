@@ -198,11 +198,21 @@ mod tests {
             call: "c2",
             kind: "Explore",
             prompt: "",
-            about: "",
+            about: "look",
             from_worker: false,
             client: Some(&other),
         };
-        assert_eq!(grant(&mut state, &asked, NOW), Grant::Granted);
+        let now = NOW + jiff::SignedDuration::from_mins(1);
+        assert_eq!(grant(&mut state, &asked, now), Grant::Granted);
+        let expected = Worker {
+            call: "c2".to_owned(),
+            kind: "Explore".to_owned(),
+            about: "look".to_owned(),
+            at: now,
+            client: Some(other.clone()),
+            ..Worker::default()
+        };
+        assert_eq!(state.workers[1], expected);
     }
 
     #[test]

@@ -185,6 +185,7 @@ mod tests {
     use super::super::tests::{NOW, loop_of, work};
     use super::*;
     use crate::modes::mode;
+    use crate::state::StartedBy;
     use crate::stop::StopInputs;
 
     fn begun(above: &LoopState, task: &str) -> LoopState {
@@ -243,6 +244,44 @@ mod tests {
             ),
             None
         );
+    }
+
+    #[test]
+    fn a_worker_has_what_its_loop_has_and_a_round_of_its_own() {
+        let (mut above, _) = at_work();
+        let now = NOW + jiff::SignedDuration::from_mins(1);
+        (above.prompt, above.context_report) = ("the goal".to_owned(), "the facts".to_owned());
+        (above.completion_token, above.stall_limit) = ("DONE".to_owned(), 7);
+        above.settings = serde_json::json!({"verify": true});
+        above.started_by = StartedBy::Model;
+        above.started_at = Some(now);
+        above.task_graph[1].lease_expires_at = Some(now);
+        let with = Begin { task: "T-2", session_id: "s", project_root: "/w", number: 3, now };
+        let mine = Task {
+            owner: Some(build::OWNER.to_owned()),
+            lease_expires_at: None,
+            ..above.task_graph[1].clone()
+        };
+        let expected = LoopState {
+            session_id: "s".to_owned(),
+            phase: crate::state::Phase::Implementation,
+            project_root: "/w".to_owned(),
+            prompt: "the goal".to_owned(),
+            created_at: now,
+            started_at: Some(now),
+            task_graph: vec![above.task_graph[0].clone(), mine].into(),
+            context_report: "the facts".to_owned(),
+            completion_token: "DONE".to_owned(),
+            stall_limit: 7,
+            limits: above.limits.clone(),
+            settings: above.settings.clone(),
+            started_by: above.started_by.clone(),
+            touched: true,
+            round: Some(BuildRound { task: "T-2".to_owned(), number: 3, ..BuildRound::default() }),
+            parent: Some("L".to_owned()),
+            ..LoopState::default()
+        };
+        assert_eq!(begin(&above, &with), Some(expected));
     }
 
     #[test]

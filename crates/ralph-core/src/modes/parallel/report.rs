@@ -288,7 +288,9 @@ mod tests {
         let listed = "Status: blocked\nFiles changed:\n- src/a.rs: parser\n- src/b.rs (new)\n\nTests: none\n\
                       Completion condition: not met\nNotes: needs a key";
         reads(listed, &WorkerStanding::Blocked, &["src/a.rs", "src/b.rs"]);
-        reads(&format!("```\n{WHOLE}\n```\n"), &WorkerStanding::Done, &["src/a.rs"]);
+        let fenced = format!("```\n{WHOLE}\n```\nThat is all.\n");
+        let report = reads(&fenced, &WorkerStanding::Done, &["src/a.rs"]);
+        assert_eq!(report.notes, "none");
         let none = WHOLE.replace("src/a.rs", "none");
         reads(&none, &WorkerStanding::Done, &[]);
     }
