@@ -617,6 +617,10 @@ mod tests {
             ("T-1 failed: wrote it".to_owned(), TaskStatus::Failed, Phase::Implementation)
         );
         assert_eq!(end(&mut planned(), "x", &RoundFacts::default()), "");
+        let mut last = LoopState { phase: Phase::Verification, ..LoopState::default() };
+        last.round = Some(BuildRound::default());
+        end(&mut last, "x", &RoundFacts::default());
+        assert_eq!(last.phase, Phase::Verification, "no task is open");
         let mut resting = LoopState { phase: Phase::Implementation, ..planned() };
         pause(&mut resting, PauseCause::Person, "later", NOW);
         let pause = resting.pause.unwrap();
@@ -704,7 +708,7 @@ mod tests {
             change: Some(crate::state::Change { code: 1, ..Default::default() }),
             ..Proof::default()
         };
-        let settled = |refusals: &[&str], judged: &[&str], may_judge| {
+        let settled = |refusals: &[&str], judged: &[&str], may_judge, is_last| {
             let texts = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect();
             let judgement =
                 |about: &&str| Judgement { about: (*about).to_owned(), ..Judgement::default() };
@@ -714,8 +718,7 @@ mod tests {
                 judgements: judged.iter().map(judgement).collect(),
                 ..LoopState::default()
             };
-            let at =
-                SettleAt { now: NOW, is_first: false, is_last: false, may_judge, question: None };
+            let at = SettleAt { now: NOW, is_first: false, is_last, may_judge, question: None };
             let settled = settle(&mut state, &proof, at);
             assert_eq!(state.ending, None);
             settled
@@ -724,10 +727,38 @@ mod tests {
                    tests pass, or say why the task needs the change (`ralph diff --tests` shows it)";
         let refused = Refused { about: vec![about.to_owned()], why: why.to_owned() };
         let asks = Settlement::AskUser(format!("{why}; `ralph accept` accepts it"));
-        assert_eq!(settled(&[], &[], true), Settlement::Open, "it is refused once");
-        assert_eq!(settled(&[about], &[], true), Settlement::Judge(refused.clone()));
-        assert_eq!(settled(&[about], &["another"], true), Settlement::Judge(refused));
-        assert_eq!(settled(&[about], &[about], true), asks);
-        assert_eq!(settled(&[about], &[], false), asks);
+        assert_eq!(settled(&[], &[], true, false), Settlement::Open, "it is refused once");
+        assert_eq!(settled(&[], &[], true, true), Settlement::Judge(refused.clone()));
+        assert_eq!(settled(&[about], &[], true, false), Settlement::Judge(refused.clone()));
+        assert_eq!(settled(&[about], &["another"], true, false), Settlement::Judge(refused));
+        assert_eq!(settled(&[about], &[about], true, false), asks);
+        assert_eq!(settled(&[about], &[], false, false), asks);
+        criterion.observed.original = None;
+        criterion.observed.without =
+            Some(Observation { outcome: Outcome::Passed, ..Observation::default() });
+        let settled = |judged: &[&str], may_judge, change: Option<usize>| {
+            let judgement =
+                |about: &&str| Judgement { about: (*about).to_owned(), ..Judgement::default() };
+            let mut state = LoopState {
+                acceptance_criteria: vec![criterion.clone()],
+                refusals: vec!["kept AC-1".to_owned(), "unchanged".to_owned()],
+                judgements: judged.iter().map(judgement).collect(),
+                ..LoopState::default()
+            };
+            let change = change.map(|code| crate::state::Change { code, ..Default::default() });
+            let proof = Proof { change, ..proof.clone() };
+            let at =
+                SettleAt { now: NOW, is_first: false, is_last: false, may_judge, question: None };
+            settle(&mut state, &proof, at)
+        };
+        let refused = Refused {
+            about: vec!["kept AC-1".to_owned()],
+            why: "nothing broke, and no test sees the change (1 file changed)".to_owned(),
+        };
+        assert_eq!(settled(&[], true, Some(1)), Settlement::Judge(refused.clone()));
+        assert_eq!(settled(&["another"], true, Some(1)), Settlement::Judge(refused));
+        assert_eq!(settled(&["kept AC-1"], true, Some(1)), Settlement::Over);
+        assert_eq!(settled(&[], false, Some(1)), Settlement::Over);
+        assert_eq!(settled(&[], true, Some(0)), Settlement::Over, "there is nothing to judge");
     }
 }

@@ -547,6 +547,7 @@ mod tests {
             "Fix the parser",
             "AC-1 tests pass: `cargo test`\n",
             "Next: T-2 lexer — done when it lexes",
+            "assumed. Take tasks in order: `ralph task claim`, do the work, ",
             "RALPH_COMPLETE",
             "1 of 3 tasks done",
         ] {
@@ -824,6 +825,28 @@ mod tests {
         check_line(&goal, CompletionRequest::OnlyMentioned, &format!("Ralph 3/25: {token}"));
         let refused = "completion refused, 0 of 1 criterion holds; next: cargo test was not run";
         check_line(&open, made, &format!("Ralph 3/25: {refused}"));
+        let mut second = passed.clone();
+        let mut other = open.acceptance_criteria[0].clone();
+        (other.id, other.verification_command) = ("AC-2".to_owned(), "make x".to_owned());
+        second.acceptance_criteria.push(other);
+        let receipt = second.acceptance_criteria[0].receipt.as_mut().unwrap();
+        receipt.by = crate::state::CriterionRunner::Hook;
+        (receipt.tree_before, receipt.tree_after) = ("t".to_owned(), "t".to_owned());
+        let trees = [("AC-1".to_owned(), "t".to_owned())].into();
+        let proof = Proof { trees, ..Proof::default() };
+        assert_eq!(
+            next_step(&second, made, Some(&proof), NOW).line,
+            "Ralph 3/25: completion refused, 0 of 2 criteria hold; next: make x was not run"
+        );
+        let mut judged = open;
+        judged.acceptance_criteria[0].review = Some("reads well".to_owned());
+        check_line(&judged, none, "Ralph 3/25: 0 of 1 criterion holds; next: make tests pass pass");
+        judged.acceptance_criteria[0].verified = true;
+        check_line(
+            &judged,
+            none,
+            "Ralph 3/25: 0 of 1 criterion holds, 1 reviewed; next: Fix the parser",
+        );
     }
 
     #[test]

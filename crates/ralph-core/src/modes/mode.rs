@@ -196,6 +196,11 @@ mod tests {
         assert_eq!(plain.started_line(&state), "Ralph loop l started");
         assert_eq!(plain.continues_line(&state), "Ralph loop l continues at 0/25");
         assert_eq!(plain.announcement(&state), start::announcement(&state));
+        let now = Timestamp::UNIX_EPOCH;
+        assert_eq!(
+            plain.loop_prompt("h", &state, &[], now),
+            loop_prompt::of_loop("h", &state, &[], now)
+        );
         assert_eq!((plain.document(&state), plain.blocks_start(&state, true)), (None, None));
         assert_eq!(plain.after_end(&state, &EndingKind::Stalled), None);
         assert_eq!(plain.next_hint(&state), None);

@@ -116,6 +116,11 @@ mod tests {
         assert_eq!(due(&unasked, &proof, false), None);
         let open = LoopState { task_graph: vec![Task::default()].into(), ..state.clone() };
         assert_eq!(due(&open, &proof, false), None, "a task is open");
+        let mut bare = LoopState { acceptance_criteria: Vec::new(), ..open };
+        bare.task_graph[0].status = TaskStatus::Done;
+        assert_eq!(due(&bare, &proof, false), Some(1), "its tasks are all that is asked");
+        bare.task_graph.clear();
+        assert_eq!(due(&bare, &proof, false), None);
         let mut over = state;
         over.end(crate::state::EndingKind::Cancelled, "", jiff::Timestamp::UNIX_EPOCH);
         assert_eq!(due(&over, &proof, false), None);
@@ -202,5 +207,8 @@ mod tests {
         ask_for(&mut state, 5, vec![crate::state::ReviewLens::default()]);
         let plan = state.review.unwrap();
         assert_eq!((plan.rounds, plan.lenses.len()), (5, 0), "its lenses stay");
+        let mut new = LoopState::default();
+        ask_for(&mut new, 1, vec![crate::state::ReviewLens::default()]);
+        assert_eq!(new.review.unwrap().lenses.len(), 1);
     }
 }
