@@ -259,6 +259,17 @@ mod tests {
     }
 
     #[test]
+    fn each_mark_that_makes_a_task_failed_is_counted() {
+        let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
+        use TaskMark::{Done, Failed, Open};
+        for (status, expected) in [(Done, 0), (Failed, 1), (Failed, 1), (Open, 1), (Failed, 2)] {
+            session.seen = mark(&session.seen, "task-1", status).unwrap();
+            let one = session.seen.tries.get(&attempts::execution("task-1", 1));
+            assert_eq!(one.map_or(0, |one| one.marked_failed), expected, "{status}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_read_is_not_changed() {
         let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
         let told = mark(&session.seen, "task-9", TaskMark::Done).unwrap_err();
@@ -301,13 +312,14 @@ mod tests {
         session.edit("progress.md", "| 1 | Planning | 0/0 | N/A |\n", "");
         let mut after = session.seen.clone();
         after.begin(2, &["a".to_owned(), "b".to_owned()], now().into());
+        after.set_row(2, "Executing");
         let after = after.rendered(&session.seen, now().into());
         let progress = after.record.progress.as_ref().unwrap();
         assert_eq!(progress.planning(2).count(), 4);
         let rows = &progress.iterations;
         assert_eq!((rows[0].iteration, rows[0].status.as_str()), (1, "Complete"));
         assert_eq!((rows[0].tasks.as_str(), rows[0].feedbacks.as_str()), ("0/1", "N/A"));
-        assert_eq!(rows[1].feedbacks, "a, b");
+        assert_eq!((rows[1].status.as_str(), rows[1].feedbacks.as_str()), ("Executing", "a, b"));
         assert!(
             after
                 .text(OrchestrationFile::IterationMetadata(2))

@@ -232,6 +232,12 @@ fn a_value_of_yaml_is_read_in_every_form() {
         assert_eq!(yaml.text(&[name]), text, "{name}");
         assert_eq!(yaml.list(&[name]), list.map(|all| words(&all)), "{name}");
     }
+    let two = Yaml::parse("a: 1\n---\nb: 2\n").unwrap();
+    assert_eq!(
+        (two.text(&["a"]), two.text(&["b"])),
+        (Some("1"), None),
+        "the first document counts"
+    );
     let numbers = ["number", "half", "minus", "none"].map(|name| yaml.number(&[name]));
     assert_eq!(numbers, [Some(7), None, None, None]);
     assert_eq!(yaml.value(&["map"]), Some(&YamlValue::Mapping));

@@ -194,6 +194,7 @@ fn the_outlook_of_a_task_follows_from_its_mark_its_attempts_and_its_dependencies
     assert_eq!(moving, ["alone", "open", "reviewed", "waits", "working"]);
     let drawn: Vec<(String, TaskStatus)> =
         picture.graph_tasks().into_iter().map(|task| (task.id, task.status)).collect();
+    assert!(picture.graph_tasks().iter().all(|task| task.name == task.id));
     let status = |id: &str| drawn.iter().find(|(other, _)| other == id).map(|(_, status)| status);
     for (id, expected) in [
         ("open", TaskStatus::Pending),

@@ -184,6 +184,19 @@ mod tests {
              USER_REQUEST: Build it\n  MODE: UPDATE\nITERATION: 1"
         );
         assert_eq!(call.input("ITERATION"), Some("1"));
+        assert_eq!(
+            call.to_json(),
+            json!({
+                "agent": "Ralph-v2-Planner",
+                "mode": "INITIALIZE",
+                "inputs": {
+                    "SESSION_PATH": ".ralph-sessions/260131-120000/",
+                    "USER_REQUEST": "Build it\nMODE: UPDATE\n",
+                    "ITERATION": "1",
+                },
+                "prompt": call.prompt(),
+            })
+        );
     }
 
     #[test]

@@ -168,7 +168,8 @@ mod tests {
     #[test]
     fn what_is_noted_can_be_stored() {
         let mut tries = Tries::default();
-        tries.entry(&key("task-1"), at(0)).failures = 1;
+        let one = tries.entry(&key("task-1"), at(0));
+        (one.failures, one.left_failed, one.marked_failed, one.begun) = (1, 2, 3, 4);
         let json = serde_json::to_string(&tries).unwrap();
         assert_eq!(serde_json::from_str::<Tries>(&json).unwrap(), tries);
     }

@@ -212,5 +212,12 @@ mod tests {
         assert!(finding_texts(&mended.done)[0].starts_with("metadata.yaml:2: this is not YAML"));
         let metadata = mended.after.text(OrchestrationFile::Metadata).unwrap();
         assert!(metadata.contains("state: REVIEWING_BATCH\n"), "{metadata}");
+        let mut second = SampleOrchestration::planned(TASKS);
+        second.edit("metadata.yaml", "iteration: 1", "iteration: 2");
+        second.remove("progress.md");
+        let mended = repair(&second.seen, now().into());
+        let progress = mended.after.record.progress.as_ref().unwrap();
+        let ids: Vec<&str> = progress.planning(2).map(|entry| entry.id.as_str()).collect();
+        assert_eq!(ids, planning_of(2));
     }
 }

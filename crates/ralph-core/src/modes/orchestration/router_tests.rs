@@ -504,6 +504,7 @@ fn a_call_is_met_when_the_files_show_its_result() {
         (initialized(), call(Mode::Research).cycle(1), false),
         (second("plan-reresearch", "[x]"), in_second(Mode::Research).cycle(1), true),
         (second("plan-reresearch", "[ ]"), in_second(Mode::Research).cycle(1), false),
+        (second("plan-reresearch", "[C]"), in_second(Mode::Research).cycle(1), false),
         (marked("plan-breakdown", "[x]"), call(Mode::TaskBreakdown), true),
         (initialized(), call(Mode::TaskBreakdown), false),
         (second("plan-rebrainstorm", "[x]"), in_second(Mode::FeedbackAnalysis), true),

@@ -264,9 +264,13 @@ mod tests {
 
     #[test]
     fn the_orchestrator_and_strangers_write_nothing() {
+        let stranger = Writer::Stranger("Explore".to_owned());
+        let executor = Writer::Agent(key(Mode::Execute, "task-1"));
+        let types = [&Writer::Main, &executor, &stranger].map(Writer::agent_type);
+        assert_eq!(types, [None, Some("Ralph-v2-Executor"), Some("Explore")]);
         let told = Writer::Main.call().unwrap_err();
         assert!(told.contains("call the agent that `ralph session next` names"), "{told}");
-        let told = Writer::Stranger("Explore".to_owned()).call().unwrap_err();
+        let told = stranger.call().unwrap_err();
         assert!(told.contains("return your result as text"), "{told}");
         assert_eq!(Writer::Agent(key(Mode::Update, "")).call(), Ok(&key(Mode::Update, "")));
     }

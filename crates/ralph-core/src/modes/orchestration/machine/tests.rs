@@ -71,6 +71,15 @@ fn planning_goes_through_its_cycles_and_ends_with_the_tasks() {
 }
 
 #[test]
+fn only_cycles_beyond_the_limit_are_skipped() {
+    let mut session = SampleOrchestration::initialized();
+    session.mark_planning("plan-brainstorm", "[x]");
+    let entries = "[ ] plan-research (CYCLE=3)\n- [ ] plan-research (CYCLE=2)";
+    session.edit("progress.md", "[ ] plan-research", entries);
+    check(&session, State::Planning, &["MODE: research\nCYCLE: 2\nITERATION: 1"]);
+}
+
+#[test]
 fn the_guardrails_bound_the_cycles() {
     let mut session = SampleOrchestration::initialized();
     session.seen.instructions = Some("---\nplanning:\n  max_cycles: 0\n---\n".to_owned());
@@ -202,6 +211,9 @@ fn no_more_run_side_by_side_than_the_guardrails_let() {
     let running = |task: &str| Running { key: key(task), since: now() };
     session.seen.running = Some(vec![running("t1"), running("t2")]);
     assert!(act(&session).starts_with("wait for a running call"));
+    session.seen.instructions = Some("- max_parallel_executors: 1\n".to_owned());
+    session.seen.running = Some(vec![running("t1")]);
+    assert!(act(&session).starts_with("wait for a running call"));
 }
 
 #[test]
@@ -271,6 +283,47 @@ fn an_executor_that_is_known_to_be_gone_is_called_again_with_the_same_number() {
 }
 
 #[test]
+fn only_an_execution_that_is_repeated_keeps_its_number() {
+    for (mark, ends, attempt) in [
+        ("[ ]", vec![], 2),
+        ("[ ]", vec![CallEnd::Met], 2),
+        ("[ ]", vec![CallEnd::Failed], 1),
+        ("[F]", vec![CallEnd::Failed], 2),
+    ] {
+        let mut session = SampleOrchestration::planned(&WAVES[..1]);
+        session.mark("task-1", mark);
+        session.file("reports/task-1-report.md", &report("task-1", 1, None));
+        let key =
+            CallKey { mode: Mode::Execute, task: "task-1".to_owned(), iteration: 1, cycle: 0 };
+        ends.iter().for_each(|how| session.seen.tries.ended(&key, *how, now()));
+        let prompt = format!("TASK_ID: task-1\nATTEMPT_NUMBER: {attempt}\nITERATION: 1");
+        check(&session, State::ExecutingBatch, &[&prompt]);
+    }
+}
+
+#[test]
+fn what_was_begun_before_its_dependencies_are_done_is_opened_again() {
+    for (first, expected) in [("[ ]", TaskMark::Open), ("[x]", TaskMark::InProgress)] {
+        let mut session = SampleOrchestration::planned(WAVES);
+        session.mark("task-1", first);
+        session.noted("task-2", "[/]", Some("started: 2026-01-31T11:59:00Z"));
+        session.seen.running = Some(Vec::new());
+        step(&mut session);
+        assert_eq!(session.status("task-2"), expected);
+    }
+}
+
+#[test]
+fn a_signal_is_heard_only_if_a_call_carries_it() {
+    let mut session = SampleOrchestration::initialized();
+    session.seen.signals = vec![UnheardSignal::read("1", "STEER: use oak")];
+    let heard = |call| carried_signals(&Act::Invoke(vec![call]), State::Planning, &session.seen);
+    let call = Invocation::new(Mode::TaskBreakdown, "p/", 1);
+    assert_eq!(heard(call.clone()), Vec::<String>::new());
+    assert_eq!(heard(call.with("SIGNAL", "STEER: use oak")), ["1"]);
+}
+
+#[test]
 fn a_call_that_fails_is_made_again_later_and_then_its_task_is_split() {
     let mut session = SampleOrchestration::planned(&WAVES[..1]);
     let key = CallKey { mode: Mode::Execute, task: "task-1".to_owned(), iteration: 1, cycle: 0 };
@@ -280,21 +333,27 @@ fn a_call_that_fails_is_made_again_later_and_then_its_task_is_split() {
     assert_eq!(prompts(&session).len(), 1);
     fail(&mut session);
     assert_eq!(act(&session), "wait until 2026-01-31T12:00:30Z before the next attempt");
+    let until = next(&session.seen, now()).output().wait_until;
+    assert_eq!(until.as_deref(), Some("2026-01-31T12:00:30Z"));
     fail(&mut session);
     assert_eq!(act(&session), "wait until 2026-01-31T12:01:00Z before the next attempt");
     fail(&mut session);
     fail(&mut session);
+    let met = |session: &mut SampleOrchestration, mode, iteration| {
+        for at in 0..8 {
+            let key = CallKey { mode, task: format!("task-1-{at}"), iteration, cycle: 0 };
+            session.seen.tries.ended(&key, CallEnd::Met, now());
+        }
+    };
+    met(&mut session, Mode::RebreakdownTask, 2);
+    met(&mut session, Mode::Execute, 1);
     check(
         &session,
         State::ExecutingBatch,
         &["MODE: REBREAKDOWN_TASK\nTASK_ID: task-1\nREASON: `Ralph-v2-Executor` timed out or \
              failed repeatedly\nITERATION: 1"],
     );
-    for at in 0..8 {
-        let task = format!("task-1-{at}");
-        let key = CallKey { mode: Mode::RebreakdownTask, task, ..key.clone() };
-        session.seen.tries.ended(&key, CallEnd::Met, now());
-    }
+    met(&mut session, Mode::RebreakdownTask, 1);
     assert!(act(&session).contains("reduce the scope"), "{}", act(&session));
 }
 
@@ -495,6 +554,13 @@ fn a_state_that_is_missing_is_inferred_and_written() {
         (State::ExecutingBatch, true)
     );
     assert_eq!(infer(&|s| s.mark_planning("plan-breakdown", "[ ]")), (State::Planning, true));
+    assert_eq!(
+        infer(&|s| {
+            s.progress().start(2, &["plan-update"], "Replanning", "N/A");
+            s.render();
+        }),
+        (State::Replanning, true)
+    );
     assert_eq!(
         infer(&|s| s.file("iterations/1/review.md", &review("Complete"))),
         (State::SessionReview, true)

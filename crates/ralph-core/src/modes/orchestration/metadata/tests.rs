@@ -1,5 +1,6 @@
 use super::super::fixture::now;
 use super::super::id::OrchestrationId;
+use super::super::progress::ReadProgress;
 use super::super::state::State;
 use super::*;
 
@@ -52,6 +53,14 @@ fn a_state_that_is_missing_is_no_fault() {
     let text = first().replace("  state: PLANNING\n", "");
     let (metadata, found) = OrchestrationMetadata::parse(&text, &id());
     assert_eq!((metadata.state, found), (None, vec![]));
+}
+
+#[test]
+fn each_mark_is_counted_in_its_place() {
+    let text = "## Implementation Progress (Iteration 1)\n- [ ] a\n- [/] b\n- [P] c\n- [x] d\n- [x] e\n\
+                - [F] f\n- [C] g\n";
+    let counts = Counts { total: 7, completed: 2, failed: 1, pending: 3, cancelled: 1 };
+    assert_eq!(Counts::from_progress(&ReadProgress::parse(text).progress), counts);
 }
 
 #[test]
