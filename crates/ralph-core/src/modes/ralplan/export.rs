@@ -147,6 +147,8 @@ mod tests {
         let places: Vec<usize> =
             names.iter().map(|name| text.find(&format!("\n  \"{name}\": ")).expect(name)).collect();
         assert!(places.is_sorted(), "{text}");
+        assert_eq!(loop_id(&text).as_deref(), Some("l-1"));
+        assert_eq!((loop_id("{}"), loop_id("l-1")), (None, None));
         let value: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["active"], true);
         assert_eq!(value["mode"], "ralplan");
@@ -194,9 +196,9 @@ mod tests {
         let plan = under_way(
             &json!({"active": true, "mode": "ralplan", "iteration": 1, "max_iterations": 5,
             "plan_path": ".omc/plans/[feature].md", "current_phase": "critic_review",
-            "started_at": "2026-01-02T03:04:05Z", "task_description": "t"}),
+            "started_at": "2026-01-02T03:04:05Z", "task_description": "t", "feedback": "f"}),
         );
-        assert_eq!((plan.iteration, plan.max_iterations), (1, 5));
+        assert_eq!((plan.iteration, plan.max_iterations, plan.feedback.as_str()), (1, 5, "f"));
         assert_eq!(plan.started_at.to_string(), "2026-01-02T03:04:05Z");
         let odd = under_way(&json!({"task_description": "t", "iteration": 99, "max_iterations": 0,
             "plan_path": "../x.md"}));

@@ -32,6 +32,22 @@ fn ready(message: &str, expected: Option<Result<&str, &str>>) {
 }
 
 #[test]
+fn only_a_head_of_a_block_stands_without_its_colon() {
+    for (line, mark, expected) in [
+        ("**CRITIC_FEEDBACK**", "CRITIC_FEEDBACK", Some("")),
+        ("CRITIC_FEEDBACK: x", "CRITIC_FEEDBACK", Some("x")),
+        ("CRITIC_FEEDBACK x", "CRITIC_FEEDBACK", None),
+        ("PLAN_READY", "PLAN_READY", None),
+        ("Topic", "Topic", None),
+        ("Topic x", "Topic", None),
+        ("Topic: x", "Topic", Some("x")),
+    ] {
+        assert_eq!(starts_with_mark(line, mark), expected, "{line}");
+    }
+    assert_eq!(items("1. a\n. b\n2) c"), ["a . b", "c"]);
+}
+
+#[test]
 fn the_last_plan_ready_names_the_plan() {
     for message in [
         "PLAN_READY: .omc/plans/a.md",

@@ -225,6 +225,12 @@ fn the_files_that_a_plan_cites_are_found_in_whole() {
 }
 
 #[test]
+fn a_path_from_the_top_of_the_file_system_needs_an_ending() {
+    assert!(!is_path("/api/users", |_| true) && is_path("api/users", |_| true));
+    assert!(is_path("/api/users.rs", |_| false));
+}
+
+#[test]
 fn a_vague_word_is_accepted_beside_a_number_or_a_command() {
     for (line, expected) in [
         ("Improve it", Some("improve")),
@@ -236,6 +242,9 @@ fn a_vague_word_is_accepted_beside_a_number_or_a_command() {
         ("as needed, and so on", Some("as needed")),
         ("`improve` it", None),
         ("improve it by 3 ms", None),
+        ("improve it by 3.", None),
+        ("3 ms improve it", None),
+        ("3. improve it", Some("improve")),
         ("- 1. improve it", Some("improve")),
         ("2) improve it", Some("improve")),
         ("improve step 3", Some("improve")),

@@ -311,6 +311,27 @@ fn a_plan_that_changes_after_it_was_called_ready_goes_back() {
 }
 
 #[test]
+fn a_plan_is_seen_with_its_digest_and_the_gates_that_it_fails() {
+    let gates: Vec<String> =
+        gates::check("Do it.", |_| false).iter().map(ToString::to_string).collect();
+    assert!(!gates.is_empty());
+    let expected =
+        PlanSeen { path: "a.md".to_owned(), hash: sha256("Do it."), gates, ..PlanSeen::default() };
+    assert_eq!(PlanSeen::inspect("a.md", "Do it.", |_| false, |_| Vec::new()), expected);
+}
+
+#[test]
+fn a_planning_begins_now_and_knows_each_agent_once() {
+    let now = Timestamp::from_second(7).unwrap();
+    let mut plan = begin("log in", now);
+    assert_eq!(plan.started_at, now);
+    for agent in ["p1", "p1", "", "p2"] {
+        step(&mut plan, &report(Role::Planner, agent, "x"));
+    }
+    assert_eq!(plan.planners, ["p1", "p2"]);
+}
+
+#[test]
 fn who_planned_out_of_turn_is_a_planner_all_the_same() {
     let mut plan = in_review(H1);
     check(&mut plan, ready("x", H1), "refused: a report of `ralplan-planner`…critic_review 0/5");
