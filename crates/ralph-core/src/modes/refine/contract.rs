@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn the_proposals_of_a_round_are_its_list_items_outside_code() {
-        let message = "Done:\n1. split it\n12) name it\n- a\u{202e}b \n* \n+ c\n-d\n2.e\n3 f\n```\n- code\n```\n\
+        let message = "Done:\n1. split it\n12) name it\n- a\u{202e}b \n* \n+ c\n-d\n2.e\n3 f\n. g\n```\n- code\n- more\n```\n\
                        - CHANGES: 3\n- summary: x\n  - deep\n";
         assert_eq!(proposals(message), ["split it", "name it", "ab", "c", "deep"]);
         let many = "- x\n".repeat(21);

@@ -64,7 +64,7 @@ mod tests {
     use jiff::Timestamp;
 
     const MESSAGE: &str = "Five ideas.\n\n```jsonl\n{\"id\":\"IDEA-1\",\"name\":\"old\"}\n```\n\n```jsonl\n\
-        {\"id\":\"IDEA-1\",\"name\":\"Log in\",\"status\":\"done\",\"owner\":\"w\",\"description\":\"d\"}\n\n\
+        {\"id\":\"IDEA-1\",\"name\":\"Log in\",\"completion_condition\":\"it is in\",\"files\":[\"a\"],\"status\":\"done\",\"owner\":\"w\",\"description\":\"d\"}\n\n\
         {\"id\":\"IDEA-2\",\"name\":\"Log out\",\"deps\":[\"IDEA-1\",\"T-2\"]}\n```\n\n```\nCHANGES: 2\nSUMMARY: a\n```";
 
     fn task(id: &str) -> Task {
@@ -103,6 +103,10 @@ mod tests {
         assert_eq!(all[3].deps, ["T-1", "T-2"]);
         assert_eq!((&all[2].status, &all[2].owner), (&TaskStatus::Pending, &None));
         assert_eq!(all[2].extra["description"], "d");
+        assert_eq!(
+            (all[2].completion_condition.as_str(), &*all[2].files),
+            ("it is in", &["a".to_owned()][..])
+        );
         // Synced with these lines, the graph gains two tasks and loses none.
         let lines = lines::read(&lines::render(&all)).unwrap();
         let synced = graph::sync(&tasks, &lines, Timestamp::UNIX_EPOCH).unwrap();

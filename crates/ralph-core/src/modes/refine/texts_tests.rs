@@ -303,7 +303,7 @@ fn a_trace_says_what_was_proposed_and_whether_the_number_agrees() {
     let trace = |entry: RoundEntry| {
         let session = Refinement { history: vec![entry], ..session(Mode::Plan) };
         let one = traces(&session).remove(0);
-        (one.proposed.join("|"), one.decision, one.agrees)
+        (one.proposed, one.decision, one.agrees)
     };
     let with = |summary: &str, proposed: &[&str], end: RoundEnd| RoundEntry {
         summary: summary.to_owned(),
@@ -311,11 +311,16 @@ fn a_trace_says_what_was_proposed_and_whether_the_number_agrees() {
         end,
         ..entry(None, None)
     };
-    let of = |proposed: &str, decision| (proposed.to_owned(), decision, Agrees::Unknown);
-    assert_eq!(trace(with("", &[], RoundEnd::Done)), of("", Decision::Accepted));
-    assert_eq!(trace(with("s", &[], RoundEnd::Done)), of("s", Decision::Accepted));
-    assert_eq!(trace(with("s", &["a", "b"], RoundEnd::Done)), of("a|b", Decision::Accepted));
-    assert_eq!(trace(with("s", &[], RoundEnd::Interrupted)), of("", Decision::Cut));
+    for (summary, proposed, end, expected, decision) in [
+        ("", &[][..], RoundEnd::Done, &[][..], Decision::Accepted),
+        ("s", &[], RoundEnd::Done, &["s"], Decision::Accepted),
+        ("s", &["a", "b"], RoundEnd::Done, &["a", "b"], Decision::Accepted),
+        ("s", &[], RoundEnd::Interrupted, &[], Decision::Cut),
+    ] {
+        let (said, how, agrees) = trace(with(summary, proposed, end));
+        assert_eq!(said, expected);
+        assert_eq!((how, agrees), (decision, Agrees::Unknown));
+    }
     for (changes, lines, expected) in [
         (0, 5, Agrees::Yes),
         (0, 6, Agrees::SaysLess),

@@ -197,6 +197,7 @@ mod tests {
         check(&[("\"related\"", "\"blocks\"")], [0, 1, 0, 0]);
         check(&[("\"open\"", "\"deferred\"")], [0, 1, 0, 0]);
         check(&[(end, open)], [0, 1, 0, 0]);
+        check(&[("\"task\"", "\"bug\"")], [0, 1, 0, 0]);
         check(&[("\"open\"", "\"closed\""), ("\"Print\"", "\"Print it\"")], [0, 0, 1, 0]);
         check(&[(&format!(",\n      {end}"), "")], [0, 0, 0, 1]);
         check(&[("\"bd-3\"", "\"bd-4\"")], [1, 0, 0, 1]);
@@ -208,6 +209,7 @@ mod tests {
         check(&[("\"open\"", "\"in_progress\""), ("\"ann\"", "\"bob\"")], [0; 4]);
         check(&[("\"status\":\"open\",", "")], [0; 4]);
         check(&[("\"issue_type\":\"task\",", "")], [0; 4]);
+        check(&[("\"task\"", "\"\"")], [0; 4]);
         check(&[("[\"a\",\"b\"]", "[\"b\",\"a\"]")], [0; 4]);
         let (one, two) = (
             r#"{"issue_id":"bd-2","depends_on_id":"bd-1","type":"blocks"}"#,

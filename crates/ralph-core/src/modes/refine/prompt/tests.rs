@@ -171,9 +171,12 @@ fn what_a_projects_text_lacks_is_appended_and_a_text_that_cannot_be_used_is_name
         assert!(flaws.iter().any(|flaw| flaw.starts_with(unknown)), "{flaws:?}");
         assert_eq!(prompt.flaws(" \n"), ["it is empty"]);
     }
-    for (prompt, lacks) in
-        [(Prompt::PlanImprover, "${PLAN_FILE}"), (Prompt::IdeaWizard, "```jsonl")]
-    {
+    for (prompt, lacks) in [
+        (Prompt::PlanImprover, "${PLAN_FILE}"),
+        (Prompt::IdeaWizard, "```jsonl"),
+        (Prompt::IdeaWizard, "${TASKS}"),
+        (Prompt::BeadRefiner, "${TASKS}"),
+    ] {
         let own = text(prompt).replace(lacks, "");
         assert!(prompt.completed(own, text(prompt)).contains(lacks), "{lacks}");
     }

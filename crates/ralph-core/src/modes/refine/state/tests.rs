@@ -224,11 +224,13 @@ fn only_who_runs_on_the_same_thing_is_a_rival() {
     assert!(rivals("a", "p.md").is_empty());
     assert_eq!(rivals("new", ""), ["e"]);
     assert!(rivals("new", "third.md").is_empty());
+    assert_eq!(plan("p.md", Status::Running).subject(), "p.md");
+    assert_eq!(Refinement::new("", RefineSettings::default(), NOW).subject(), "the tasks");
 }
 
 #[test]
 fn a_name_may_hold_any_letter_that_can_be_seen() {
-    for name in ["refine-api", "a|b&c", "x y", "{{n}} $1", "größe", "../a"] {
+    for name in ["refine-api", "a|b&c", "x y", "{{n}} $1", "größe", "../a", &"x".repeat(100)] {
         assert_eq!(refused_name(name), None, "{name}");
     }
     for name in ["", " ", "-x", " x", "a\nb", "a\u{1b}[2J", "a\u{200b}", &"x".repeat(101)] {

@@ -154,6 +154,35 @@ fn a_round_that_was_cut_is_recorded_and_made_once_more() {
 }
 
 #[test]
+fn a_round_is_recorded_with_its_times_its_session_and_its_words() {
+    let at = |second| Timestamp::from_second(second).unwrap();
+    let mut session = session(10);
+    session.begin("a", "s", at(1)).unwrap();
+    let open = OpenRound {
+        iteration: 1,
+        started_at: at(1),
+        client_session: "s".to_owned(),
+        ..OpenRound::default()
+    };
+    assert_eq!(session.round, Some(open));
+    let after = after(&session, beads(1));
+    session.end("- split it\n\nCHANGES: 1\nSUMMARY: less", after, at(2)).unwrap();
+    let entry = RoundEntry {
+        iteration: 1,
+        changes: Some(1),
+        summary: "less".to_owned(),
+        proposed: vec!["split it".to_owned()],
+        measured: beads(1),
+        ended_at: Some(at(2)),
+        ..RoundEntry::default()
+    };
+    assert_eq!(session.history, [entry]);
+    session.begin("b", "", at(3)).unwrap();
+    session.cancel(at(4)).unwrap();
+    assert_eq!(session.artefact, "b");
+}
+
+#[test]
 fn an_edit_between_rounds_is_told_and_an_edit_in_mid_round_is_kept() {
     let mut session = session(10);
     let begin = |session: &mut Refinement, artefact: &str| {
