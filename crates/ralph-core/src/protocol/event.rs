@@ -404,6 +404,12 @@ mod event_tests {
         let report = parse(r#"{"prompt":"\n<task-notification>\n<id>1</id>"}"#);
         assert_eq!([&worker, &person].map(Input::from_subagent), [true, false]);
         assert_eq!([&report, &person].map(Input::is_task_notification), [true, false]);
+        for (source, expected) in
+            [("", None), ("user", Some(true)), ("sdk", Some(true)), ("cron", Some(false))]
+        {
+            let input = parse(&format!(r#"{{"source":"{source}"}}"#));
+            assert_eq!(input.says_typed(), expected, "{source}");
+        }
     }
 
     #[test]

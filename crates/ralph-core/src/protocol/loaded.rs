@@ -480,6 +480,8 @@ mod watched_tests {
         for kind in WatchedKind::ALL {
             assert_eq!(said(kind, false), "`/f` was removed");
         }
+        let words = WatchedKind::ALL.map(WatchedKind::word);
+        assert_eq!(words, ["client", "ralph", "plugin", "loaded", "executable"]);
     }
 
     #[test]

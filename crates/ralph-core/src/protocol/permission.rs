@@ -251,8 +251,8 @@ pub fn from_arguments(args: &[String]) -> PermissionArguments {
     let mut takes = Takes::Nothing;
     for arg in args {
         let (name, value) = match arg.split_once('=') {
-            Some((name, value)) if name.starts_with("--") => (name, Some(value)),
-            _ => (arg.as_str(), None),
+            Some((name, value)) => (name, Some(value)),
+            None => (arg.as_str(), None),
         };
         if !name.starts_with('-') {
             match takes {

@@ -373,8 +373,14 @@ mod tests {
         assert_eq!(add(Reply::silent(), "x"), context("x"));
         assert_eq!(add(Reply::silent().tell("m"), "x"), context("x").tell("m"));
         assert_eq!(add(context("a"), "x"), context("a\n\nx"));
-        for reply in [Reply::silent(), context("a"), blocked("no"), Reply::deny("no")] {
+        for (reply, takes_context) in [
+            (Reply::silent(), true),
+            (context("a"), true),
+            (blocked("no"), false),
+            (Reply::deny("no"), false),
+        ] {
             assert_eq!(add(reply.clone(), ""), reply);
+            assert_eq!(reply.takes_context(), takes_context, "{reply:?}");
         }
         assert_eq!(add(blocked("no"), "x"), blocked("no"));
         assert_eq!(Reply::silent().room_for_context(), CONTEXT_LIMIT);

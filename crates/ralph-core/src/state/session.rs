@@ -267,6 +267,19 @@ impl Worker {
 }
 
 #[cfg(test)]
+mod turn_tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_that_begins_with_a_prompt_of_the_user_is_marked_as_typed() {
+        let at = Timestamp::UNIX_EPOCH;
+        let new = DrivenTurn { prompt_id: "p".to_owned(), at, ..DrivenTurn::default() };
+        assert_eq!(DrivenTurn::typed("p", at), DrivenTurn { typed: true, ..new.clone() });
+        assert_eq!(DrivenTurn::new("p", at), new);
+    }
+}
+
+#[cfg(test)]
 mod registration_tests {
     use super::*;
 

@@ -98,7 +98,13 @@ mod tests {
     fn what_acts_is_shown_instead_of_done() {
         assert_eq!(visible("a\u{1b}[2Jb\n\tc"), "a\\u{1b}[2Jb\n\tc");
         assert_eq!(visible("né \u{202e}x\u{9b}\u{e0041}"), "né \\u{202e}x\\u{9b}\\u{e0041}");
-        assert!(matches!(visible("nothing"), Cow::Borrowed(_)));
+        for harmless in ["nothing", "né\n\t"] {
+            assert!(matches!(visible(harmless), Cow::Borrowed(_)), "{harmless}");
+        }
+        assert!(is_quiet(" ~\n") && is_quiet(""));
+        for other in ["\t", "\r", "\u{1f}", "\u{7f}", "é"] {
+            assert!(!is_quiet(other), "{other:?}");
+        }
     }
 
     #[test]

@@ -383,6 +383,8 @@ mod tokens_tests {
             assert_eq!(token(text.as_bytes()), Some(text.len()), "{prefix}");
             assert_eq!(token(format!("{text} x").as_bytes()), Some(text.len()), "{prefix}");
         }
+        let without_digit = ["hf", "_"].concat() + &"aB".repeat(14);
+        assert_eq!(token(without_digit.as_bytes()), Some(31));
     }
 
     #[test]
@@ -399,6 +401,8 @@ mod tokens_tests {
             "AKIA",
             "sk_live",
             "ghp_",
+            "hf_abcdefghijklmnopqrstuvwxyzab",
+            "sk-proj-My-Long-Name-Of-A-Thing",
         ] {
             assert_eq!(token(text.as_bytes()), None, "{text}");
         }
@@ -465,6 +469,13 @@ mod redact_tests {
         check("-abcdefxyz-", "-[redacted LONG_SECRET]-");
         check("-abcdefghi-", "-[redacted B_TOKEN]-");
         check("-kolokolok-", "-[redacted D_KEY]-");
+        // A value that is also a token by its shape goes by its name.
+        let token = ["gh", "p_0a1b2c3d4e5f6g7h8i9j"].concat();
+        let mut redactor = Redactor::new([("E_TOKEN", token.as_bytes())]);
+        let mut out = Vec::new();
+        redactor.feed(token.as_bytes(), &mut out);
+        redactor.finish(&mut out);
+        assert_eq!(String::from_utf8_lossy(&out), "[redacted E_TOKEN]");
     }
 
     /// The forms of a value that are not recognised. A change here is a change of what SECURITY.md says.

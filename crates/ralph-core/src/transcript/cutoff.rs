@@ -713,6 +713,7 @@ mod scheduled_tests {
         check(&[row("p-1", ""), row("p-1", by_mod)], owl());
         let other_kind = row("p-1", by_mod).replace("\"user\"", "\"system\"");
         check(&[other_kind], None);
+        assert!(holds(b"a p-1 b", "p-1") && !holds(b"a p-2 b", "p-1"));
     }
 
     #[test]

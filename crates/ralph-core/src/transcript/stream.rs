@@ -640,6 +640,10 @@ mod stream_tests {
         let account = account(&lines.each_ref().map(String::as_str));
         assert_eq!(account.tokens().total(), 17);
         assert!(account.has_worked);
+        let [first, second, third] = lines.each_ref().map(String::as_str);
+        let untold = r#"{"type":"result","is_error":false,"result":"done"}"#;
+        assert_eq!(self::account(&[first, second, third, untold]).tokens().total(), 17);
+        assert_eq!(self::account(&[first, second, third, DONE]).tokens().total(), 447);
     }
 
     #[test]
@@ -671,6 +675,10 @@ mod stream_tests {
             account(&own.each_ref().map(String::as_str)).left_running(),
             ["yes", "node", "sleep"]
         );
+        let all: Vec<String> =
+            (0..=MOST_LEFT).map(|n| result(Value::Null, &format!("p{n}"))).collect();
+        let all: Vec<&str> = all.iter().map(String::as_str).collect();
+        assert_eq!(account(&all).left_running().len(), MOST_LEFT);
     }
 
     #[test]
@@ -717,6 +725,18 @@ mod stream_tests {
         let said =
             read(br#"{"type":"system","subtype":"informational","content":"A hook blocked"}"#);
         assert_eq!(said, Some(StreamEvent::Warning("A hook blocked".to_owned())));
+    }
+
+    #[test]
+    fn the_first_line_tells_the_session_its_mode_and_its_plugins() {
+        let line = json!({"type": "system", "subtype": "init", "session_id": "s",
+            "permissionMode": "plan", "plugins": [{"source": "a@m", "path": "/a"}]});
+        let began = StreamEvent::Began {
+            session_id: "s".to_owned(),
+            permission_mode: "plan".to_owned(),
+            plugins: LoadedPlugins::from_init(&line),
+        };
+        assert_eq!(read(line.to_string().as_bytes()), Some(began));
     }
 }
 

@@ -52,6 +52,9 @@ fn a_star_within_a_rule_stands_for_any_text() {
     let rules = Rules { allow: vec!["Bash(npm * --json)".to_owned()], ..Rules::default() };
     assert_eq!(answer("npm ls --all --json", Mode::Default, &rules), "ok");
     assert_eq!(answer("npm ls", Mode::Default, &rules), "prompts");
+    let rules = Rules { allow: vec!["Bash(npm *t*t)".to_owned()], ..Rules::default() };
+    assert_eq!(answer("npm test", Mode::Default, &rules), "ok");
+    assert_eq!(answer("npm st", Mode::Default, &rules), "prompts", "no letter stands for two");
 }
 
 #[test]
