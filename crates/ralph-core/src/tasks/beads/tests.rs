@@ -6,6 +6,7 @@ fn all_forms_of_an_answer_are_read_and_what_is_none_is_said() {
     for (printed, count) in [
         (format!("[{bead},{bead}]"), 2),
         (bead.to_owned(), 1),
+        (r#"{"id":"bd-1","title":"x","data":[]}"#.to_owned(), 1),
         (format!(r#"{{"schema_version":1,"data":[{bead}]}}"#), 1),
         (format!(r#"{{"schema_version":1,"items":[{bead}]}}"#), 1),
         (format!(r#"{{"schema_version":1,"data":{bead}}}"#), 1),

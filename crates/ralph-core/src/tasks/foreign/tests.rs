@@ -185,6 +185,8 @@ fn stories_are_read_in_the_order_of_their_priority() {
             "AC-1 `npm test -- attempts` passes | npm test -- attempts",
         ],
     );
+    let file = plan_of("prd.json", PRD).file("prd.json");
+    assert_eq!((file.path.as_str(), file.branch.as_str()), ("prd.json", "ralph/attempts"));
 }
 
 #[test]
@@ -211,7 +213,15 @@ fn a_plan_of_ralplan_keeps_its_block_and_has_its_boxes_ticked() {
 
 #[test]
 fn what_is_no_plan_is_not_taken_for_one() {
-    for text in ["", "# Title\n\ntext\n", "{\"task_graph\": []}", "[1]", "```json\n{}\n```\n"] {
+    for text in [
+        "",
+        "# Title\n\ntext\n",
+        "{\"task_graph\": []}",
+        "{\"task_graph\": [], \"userStories\": []}",
+        "{\"tasks\": []}",
+        "[1]",
+        "```json\n{}\n```\n",
+    ] {
         assert_eq!(format(text), None, "{text}");
     }
 }

@@ -355,11 +355,12 @@ fn a_list_is_aligned_and_says_how_much_is_done() {
 
 #[test]
 fn markdown_has_a_box_for_each_task_and_all_that_a_planner_asks_for() {
-    let mut tasks = graph("T-1 done\nT-2 after T-1\nT-3 failed\nT-4 after T-3\nT-5");
+    let mut tasks = graph("T-1 done\nT-2 after T-1\nT-3 failed\nT-4 after T-3\nT-5\nT-6 resting");
     tasks[0].result = Some("built a.rs\nand b.rs".to_owned());
     tasks[1].completion_condition = "it builds".to_owned();
     tasks[1].files = vec!["a.rs".to_owned(), "b.rs".to_owned()];
     tasks[2].result = Some("no disk".to_owned());
+    tasks[5].name = "rêve  de".to_owned();
     take(&mut tasks, ClaimTarget::Id("T-5"), "ann", 0).unwrap();
     assert_eq!(
         render::markdown(&tasks, Show::All, at(0)),
@@ -367,7 +368,8 @@ fn markdown_has_a_box_for_each_task_and_all_that_a_planner_asks_for() {
          - [ ] **T-2** do T-2 (ready)\n  - after: T-1\n  - done when: it builds\n  - files: `a.rs`, `b.rs`\n\
          - [ ] **T-3** do T-3 (failed)\n  - failed because: no disk\n\
          - [ ] **T-4** do T-4 (waiting)\n  - after: T-3\n\
-         - [ ] **T-5** do T-5 (in progress by ann)\n"
+         - [ ] **T-5** do T-5 (in progress by ann)\n\
+         - [ ] **T-6** rêve  de (resting)\n"
     );
     assert_eq!(render::markdown(&[], Show::All, at(0)), "");
 }

@@ -91,6 +91,8 @@ fn every_problem_of_the_criteria_is_named_with_its_place() {
             {"id": "AC-1", "description": "d"},
             {"description": "d", "verification_command": "npm test || true"},
             {"description": "d", "verification_command": " echo ok; "},
+            {"description": "d", "review": " "},
+            {"description": "d", "review": "is it plain?", "verification_command": "make"},
         ]}),
         &[
             "acceptance_criteria[0].description: empty; write what must be true",
@@ -102,6 +104,8 @@ fn every_problem_of_the_criteria_is_named_with_its_place() {
              work is done",
             "acceptance_criteria[3].verification_command: `echo ok;` proves nothing: it succeeds \
              whatever the work is; name a command that fails until the work is done",
+            "acceptance_criteria[4].review: empty; write the question to answer",
+            "acceptance_criteria[5].review: a criterion has a command or a question, not both",
         ],
     );
 }
@@ -177,7 +181,7 @@ fn a_plan_cannot_speak_for_itself() {
             "phase": "ended", "iteration": 24, "completion": "token", "loop_id": "x", "session_id": "s",
             "pause": null, "via": "settings", "colour": "blue",
             "acceptance_criteria": [{"description": "d", "verification_command": "make", "verified": true,
-                "paths": ["src"], "receipt": {"passed": true}, "weight": 2}],
+                "paths": ["src"], "receipt": {"passed": true}, "weight": 2}, {"description": "d", "review": "is it plain?"}],
             "task_graph": [{"name": "a", "status": "in_progress", "owner": "w", "lease_expires_at": "2026-01-01T00:00:00Z"},
                 {"name": "b", "status": "done"}],
         })
@@ -186,6 +190,7 @@ fn a_plan_cannot_speak_for_itself() {
     .unwrap();
     assert!(!plan.criteria[0].verified && plan.criteria[0].receipt.is_none());
     assert_eq!(plan.criteria[0].paths, ["src"]);
+    assert_eq!(plan.criteria[1].review.as_deref(), Some("is it plain?"));
     assert_eq!(plan.criteria[0].extra["weight"], 2, "unknown members are kept");
     assert_eq!((&plan.tasks[0].status, &plan.tasks[0].owner), (&TaskStatus::Pending, &None));
     assert_eq!(plan.tasks[1].status, TaskStatus::Done);

@@ -218,10 +218,10 @@ pub fn push_wait(per_minute: u32, live: usize, since: &[Duration]) -> Duration {
         0 => (1, MINUTE.saturating_mul(live).div_f64(per_minute.into())),
         share => (share as usize, MINUTE),
     };
-    let mut recent: Vec<Duration> = since.iter().copied().filter(|ago| *ago < window).collect();
-    recent.sort_unstable();
+    let mut newest = since.to_vec();
+    newest.sort_unstable();
     // The push that leaves the window first among the newest `pushes`.
-    recent.get(pushes - 1).map_or(Duration::ZERO, |ago| window - *ago)
+    newest.get(pushes - 1).map_or(Duration::ZERO, |ago| window.saturating_sub(*ago))
 }
 
 #[cfg(test)]

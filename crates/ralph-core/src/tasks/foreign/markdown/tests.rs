@@ -189,3 +189,16 @@ fn lines_are_told_apart_at_their_bounds() {
         [(8, false), (17, true), (51, false)]
     );
 }
+
+#[test]
+fn a_block_is_a_plan_if_it_is_an_object_with_tasks_or_criteria() {
+    for (block, expected) in [
+        (r#"{"task_graph": []}"#, true),
+        (r#"{"acceptance_criteria": []}"#, true),
+        ("{}", false),
+        (r#"["task_graph"]"#, false),
+        ("task_graph", false),
+    ] {
+        assert_eq!(is_plan(block), expected, "{block}");
+    }
+}

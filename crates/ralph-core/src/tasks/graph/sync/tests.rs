@@ -161,7 +161,12 @@ fn each_member_that_differs_is_named_and_what_nobody_knows_stays() {
     wanted[0].task.extra.insert("colour".to_owned(), "red".into());
     let synced = sync(&before, &wanted, at(0)).unwrap();
     assert_eq!(synced.diff.changed[0].members, ["completion_condition", "files", "other members"]);
-    assert_eq!(synced.tasks[0].extra.len(), 2);
+    let [task] = &synced.tasks[..] else { panic!("{:?}", synced.tasks) };
+    assert_eq!(
+        (task.completion_condition.as_str(), task.files.as_slice()),
+        ("it runs", &["a.rs".to_owned()][..])
+    );
+    assert_eq!(task.extra.len(), 2);
 }
 
 #[test]

@@ -131,8 +131,14 @@ fn a_message_that_is_no_record_is_refused_in_few_words() {
             other => panic!("{other:?}"),
         }
     }
-    let vast = format!("a\n\n{}", " ".repeat(LONGEST_MESSAGE));
-    assert!(Record::<TaskRecord>::parse(&vast).is_err());
+    let head = "a\n\n";
+    let json = ledger(json!({"kind": "finish"})).to_string();
+    let most = LONGEST_MESSAGE - head.len() - json.len();
+    let padded = |n| {
+        Record::<TaskRecord>::parse(&format!("{head}{}{json}", " ".repeat(n))).map(|one| one.kind)
+    };
+    assert_eq!(padded(most), Ok(TaskRecord::Finish));
+    assert_eq!(padded(most + 1), Err(ChainError::Malformed("it is too long".to_owned())));
 }
 
 #[test]
@@ -202,6 +208,14 @@ fn a_record_at_its_bounds_is_read_and_one_above_is_not() {
         (lease(LONGEST_LEASE), lease(LONGEST_LEASE + 1)),
         (String::new(), "a lease is too long".to_owned())
     );
+    let of_plan = |lines: &str| plan(lines).flaw().unwrap_or_default();
+    assert_eq!(of_plan(&longest), "");
+    assert_eq!(of_plan(&longer), format!("the task id {longer} is too long for a reference"));
+    let tasks = |n: usize| (0..n).map(|n| format!("T-{n}\n")).collect::<String>();
+    assert_eq!(of_plan(&tasks(LARGEST_GRAPH)), "");
+    for n in [0, LARGEST_GRAPH + 1] {
+        assert_eq!(of_plan(&tasks(n)), "a shared plan has at least one task and at most 10000");
+    }
 }
 
 #[test]

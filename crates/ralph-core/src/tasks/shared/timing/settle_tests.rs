@@ -35,6 +35,9 @@ fn without_such_a_line_the_chain_decides() {
         // Somebody deleted the reference.
         check(status, Some(4), Some(&[]), Settled::Lost);
     }
+    use Settled::{Again, Landed, Lost, Read, StaleLock};
+    let is_final = [Landed, Lost, Read, Again, StaleLock].map(Settled::is_final);
+    assert_eq!(is_final, [true, true, false, false, false]);
 }
 
 #[test]

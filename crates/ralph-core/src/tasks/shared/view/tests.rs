@@ -69,6 +69,7 @@ fn a_claim_holds_until_another_record_follows_or_the_loop_ends() {
     let claim = remote.claim("T-1", "a");
     assert!(remote.view().holds("T-1", &claim));
     assert!(!remote.view().holds("T-2", &claim));
+    assert_eq!(remote.view().tip("T-1"), Some(&claim));
     let other = remote.claim("T-1", "b");
     assert!(!remote.view().holds("T-1", &claim) && remote.view().holds("T-1", &other));
     remote.task("T-1", "b", TaskRecord::Finish);
