@@ -548,8 +548,10 @@ mod tests {
         for cause in [PauseCause::Tampered, PauseCause::Mod, PauseCause::Other("x".to_owned())] {
             assert_eq!(due(&paused(cause.clone())), Some(NoticeEvent::Paused), "{cause}");
         }
-        let other = ended(EndingKind::Other("x".to_owned()));
+        let mut other = ended(EndingKind::Other("x".to_owned()));
         assert_eq!(due(&other), Some(NoticeEvent::Ended));
+        other.pause = paused(PauseCause::Person).pause;
+        assert_eq!(due(&other), Some(NoticeEvent::Ended), "it is over, and not paused");
     }
 
     /// A plan that waits for the user's decision.
@@ -658,7 +660,9 @@ mod tests {
     #[test]
     fn a_notice_without_a_loop_has_the_name_and_the_title_of_its_work() {
         let of = |work: WorkWithoutLoop<'_>| {
-            let notice = Notice::without_loop(&work, &NoticeEvent::Ended, "w", NOW, str::to_owned);
+            let at = Timestamp::from_second(9).unwrap();
+            let notice = Notice::without_loop(&work, &NoticeEvent::Ended, "w", at, str::to_owned);
+            assert_eq!((notice.schema_version, notice.at), (1, at));
             (notice.mode, notice.loop_id, notice.project, notice.title, notice.event)
         };
         let expected = |mode: &str, name: &str, project: &str, title: &str| {

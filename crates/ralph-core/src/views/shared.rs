@@ -240,7 +240,6 @@ impl SharedLoop<'_> {
                     machine(self.view, task, &standing).map(|machine| format!(" by {machine}"));
                 let why = match standing {
                     TaskStanding::Unreadable(error) => Some(format!(": {error}")),
-                    TaskStanding::Merged => None,
                     _ => returned(self.view, task)
                         .map(|why| format!(": returned, {}", one_line(why))),
                 };

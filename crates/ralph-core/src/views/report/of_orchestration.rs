@@ -485,7 +485,9 @@ mod tests {
                 file(path.to_string(), report_file("task-1", n_iterations, ""));
             }
             for n in 1..=n_tasks {
-                file(format!("tasks/task-{n}.md"), task_file(&format!("task-{n}"), ""));
+                let after =
+                    if n == 1 { format!("task-499, task-{n_tasks}") } else { String::new() };
+                file(format!("tasks/task-{n}.md"), task_file(&format!("task-{n}"), &after));
             }
             let step = stepping(files, Act::Complete);
             of_session(&step, now())
@@ -502,9 +504,10 @@ mod tests {
         assert_eq!(turns(61, 103), (60, title(2), 100, 4));
         let tasks = |n_tasks| {
             let report = of(1, 0, n_tasks);
-            (report.tasks.len(), report.n_tasks_left_out)
+            (report.tasks.len(), report.n_tasks_left_out, report.tasks[0].after.clone())
         };
-        assert_eq!([tasks(500), tasks(502)], [(500, 0), (500, 2)]);
+        assert_eq!(tasks(500), (500, 0, vec![498, 499]));
+        assert_eq!([tasks(501), tasks(502)], [(500, 1, vec![498]), (500, 2, vec![498])]);
         let mut files = empty();
         files.signals = (0..21).map(|n| UnheardSignal::read(&n.to_string(), "hello")).collect();
         assert_eq!(notes(&files), vec!["Not heard yet: INFO: hello"; 20]);

@@ -377,6 +377,14 @@ fn a_refinement_stands_where_its_session_says_and_whoever_is_at_it() {
     assert!(
         report.notes[0].contains("came early") && report.next.contains("/plan-refinery review")
     );
+    let mut recorded = refined(&[(Some(9), Some(99)); 3]);
+    let towards = |session: &Refinement| {
+        let gauge = refinement_report(session, none(), Vec::new()).gauges.remove(3);
+        format!("{}: {} {}", gauge.label, gauge.value, gauge.of)
+    };
+    assert_eq!(towards(&recorded), "Towards a plateau: 0 of 2");
+    recorded.status = Plateau;
+    assert_eq!(towards(&recorded), "Towards a plateau: 2 of 2");
 }
 
 /// Whatever its length and its texts.
@@ -417,7 +425,15 @@ fn the_loop_of_a_conversation_tells_of_the_rounds_until_it_ended() {
     let session = refined(&[(Some(4), Some(20)), (Some(3), Some(9)), (Some(2), Some(4))]);
     let mut state = looping(&[]);
     let rounds = |state: &LoopState| {
-        let refinement = Some((session.clone(), Vec::new()));
+        let version = |number, second| KeptVersion {
+            number,
+            round: number,
+            what: What::Round,
+            at: at(second),
+            sha256: String::new(),
+        };
+        let versions = vec![version(1, 120), version(2, 121)];
+        let refinement = Some((session.clone(), versions));
         let next = String::new();
         let (lines, criteria) = (Vec::new(), Vec::new());
         let (n_unreadable, n_signals, now) = (0, 0, at(900));
@@ -432,11 +448,11 @@ fn the_loop_of_a_conversation_tells_of_the_rounds_until_it_ended() {
             next,
             now,
         };
-        of_loop(&seen).rounds.all.len()
+        of_loop(&seen).rounds.all.iter().map(|round| round.version).collect::<Vec<_>>()
     };
-    assert_eq!(rounds(&state), 3);
+    assert_eq!(rounds(&state), [Some(1), Some(2), None]);
     state.end(EndingKind::MaxIterations, "full", at(120));
-    assert_eq!(rounds(&state), 2);
+    assert_eq!(rounds(&state), [Some(1), None]);
 }
 
 #[test]

@@ -92,6 +92,7 @@ mod tests {
     #[test]
     fn a_text_as_long_as_the_bound_stays_whole() {
         assert_eq!([line("abcd", 4), line("abcde", 4)], ["abcd", "abc…"]);
+        assert_eq!(line("abcd e", 4), "abc…");
         assert_eq!([line("ab d", 4), line("ab de", 4)], ["ab d", "ab …"]);
         assert_eq!([block("abcd", 4), block("abcde", 4)], ["abcd", "abc…"]);
         assert_eq!(block("ab\nd\n\n", 4), "ab\nd");

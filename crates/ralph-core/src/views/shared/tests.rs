@@ -1,7 +1,7 @@
 use super::*;
 use crate::state::EndingKind;
 use crate::tasks::shared::fixture::{self, Remote, name, receipt};
-use crate::tasks::shared::record::{End, Finish, LedgerRecord, TaskRecord, Verdict};
+use crate::tasks::shared::record::{ChainError, End, Finish, LedgerRecord, TaskRecord, Verdict};
 use crate::tasks::shared::text::Text;
 
 fn space() -> Namespace {
@@ -247,6 +247,39 @@ fn a_paused_loop_lists_what_may_change_line_by_line() {
     assert_eq!(resumed.state(), "running");
     let trust = "`ralph trust --shared L --remote fork` shows its plan and trusts it";
     assert_eq!(row(&resumed, "next"), trust);
+}
+
+#[test]
+fn what_cannot_be_read_is_told_of_the_task_and_of_the_loop() {
+    let mut remote = Remote::new("T-1\nT-2");
+    remote.claim("T-1", "a");
+    let message = &mut remote.chains.get_mut("T-1").unwrap()[0].message;
+    *message = message.replace("\"schema\":1", "\"schema\":2");
+    let (space, mut view) = (space(), remote.view());
+    view.strangers = 1;
+    let shared = SharedLoop {
+        space: &space,
+        remote: ORIGIN,
+        view: &view,
+        branch: BranchStanding::Empty,
+        digest: "d1".to_owned(),
+        is_trusted: true,
+        replaced: None,
+    };
+    let rows = shared.rows();
+    let row = |label| &rows.iter().find(|(known, _)| *known == label).unwrap().1;
+    let newer = ChainError::Newer { schema: 2 };
+    assert_eq!(*row("unreadable"), format!("T-1: {newer}"));
+    let unread = "1 reference of tasks that are not in the plan, skipped";
+    assert_eq!(row("not read"), unread);
+    assert_eq!(shared.document()["unread"], json!([unread]));
+    let expected = [
+        "running, 0 of 2 tasks merged",
+        "T-1 is unreadable",
+        "T-2 is ready",
+        &format!("not read: {unread}"),
+    ];
+    assert_eq!(shared.lines()[..4], expected);
 }
 
 #[test]

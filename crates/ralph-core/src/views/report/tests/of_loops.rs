@@ -344,8 +344,11 @@ fn tasks_are_listed_with_their_waves_and_who_has_them() {
         after: after.to_vec(),
         remark: remark.to_owned(),
     };
+    let of_all = report(&state, Vec::new(), &[]);
+    let summary = crate::views::report::page::tasks_summary(&of_all);
+    assert_eq!(summary, "1 done, 1 in progress, 2 waiting");
     assert_eq!(
-        report(&state, Vec::new(), &[]).tasks,
+        of_all.tasks,
         [
             shown("T-1", TaskStanding::Done, Some(1), &[], "it runs"),
             shown("T-2", TaskStanding::InProgress, Some(2), &[0], "by w-2; half"),
