@@ -397,6 +397,8 @@ mod tests {
         assert!(said("touch: x: Read-only file system").contains("FOLDER"));
         let at_the_top = "touch: cannot touch '/x': Read-only file system";
         assert_eq!(said(at_the_top), "it may not write `/x`");
+        let alone = "touch: cannot touch 'a/x' (in /): Read-only file system";
+        assert_eq!(said(alone), "it may not write `a/x`");
         let several = "t/a.sh: 1: cannot create /home/u/w: Read-only file system\n\
             cat: /home/u/.ssh/id: No such file or directory\ncat: other: No such file or directory\n\
             t/a.sh: 3: cannot create .git/hooks/pre-commit: Read-only file system\n\

@@ -416,12 +416,12 @@ mod tests {
     #[test]
     fn a_refinement_is_bounded_by_numbers_of_both_files() {
         let set = |section: Value| Settings { refine: Some(section), ..Settings::default() };
-        let project = set(json!({"plateau_threshold": 3, "lines": 9}));
+        let project = set(json!({"plateau_threshold": 3, "lines": 9, "beads": 7}));
         let user = set(json!({"plateau_threshold": 1, "max_iterations": 4}));
         let merged = project.clone().of_untrusted_project().over(user.clone());
         let bounds = merged.refine().bounds();
         assert_eq!((bounds.plateau_threshold, bounds.max_iterations), (3, 4));
-        assert_eq!((bounds.lines, bounds.beads, bounds.min_iterations), (9, 1, 3));
+        assert_eq!((bounds.lines, bounds.beads, bounds.min_iterations), (9, 7, 3));
         assert_eq!(project.clone().over(Settings::default()), project);
         assert_eq!(Settings::default().over(user.clone()), user);
         let refused = |section| set(section).refused().unwrap_or_default();
@@ -599,6 +599,21 @@ mod tests {
         assert_eq!(of(serde_json::Value::Null, &[]), [""; 0]);
         let settings = serde_json::json!({"receipt_ignore": ["*.log"]});
         assert_eq!(of(settings, &["out/report.xml"]), ["*.log", "/out/report.xml"]);
+    }
+
+    #[test]
+    fn how_criteria_are_observed_and_a_loop_is_shared_is_read_of_their_sections() {
+        let evidence = Some(json!({"clean": "npm ci", "not_observed": ["AC-1"]}));
+        let shared = Some(json!({"lease_seconds": 60, "below_heads": true}));
+        let settings = Settings { evidence, shared, ..Settings::default() };
+        let (evidence, shared) = (settings.evidence(), settings.shared());
+        assert_eq!(evidence.clean.as_deref(), Some("npm ci"));
+        assert_eq!(evidence.not_observed, ["AC-1"]);
+        assert_eq!((shared.lease_seconds, shared.below_heads), (Some(60), Some(true)));
+        let mut state = LoopState::default();
+        settings.apply(&mut state);
+        let pinned = Settings::from_state(&state);
+        assert_eq!((pinned.evidence, pinned.shared), (settings.evidence, None));
     }
 
     #[test]

@@ -53,6 +53,24 @@ fn a_typescript_project_has_the_patterns_own_criteria() {
 }
 
 #[test]
+fn a_file_is_looked_for_only_where_the_list_of_the_root_is_cut() {
+    let reader = project(&[("a", "")]);
+    let has = |is_cut, name: &str| {
+        RootFiles { reader: &reader, names: BTreeSet::from(["listed".to_owned()]), is_cut }
+            .has(name)
+    };
+    for (is_cut, name, expected) in [
+        (false, "listed", true),
+        (false, "a", false),
+        (true, "listed", true),
+        (true, "a", true),
+        (true, "b", false),
+    ] {
+        assert_eq!(has(is_cut, name), expected, "{is_cut} {name}");
+    }
+}
+
+#[test]
 fn a_project_that_states_nothing_gets_no_criteria() {
     check(&[], &[]);
     check(&[("README.md", ""), ("src", ""), ("tests", "")], &[]);

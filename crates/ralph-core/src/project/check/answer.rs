@@ -288,6 +288,9 @@ mod tests {
         assert!((15..25).contains(&lines), "{lines}");
         let last = told.lines().last().unwrap();
         assert_eq!(last, format!("… and {} more, all of them in /kept/all.txt", 300 - (lines - 2)));
+        let not_run = pair("ruff", &"y".repeat(1_900));
+        let told = text(&CheckReport { not_run, ..report(many(300, "x")) }).unwrap();
+        assert!(units(&told) <= LONGEST && told.contains("yyy"), "{told}");
         let short = text(&report(many(41, ""))).unwrap();
         assert!(short.ends_with("… and 1 more, all of them in /kept/all.txt"), "{short}");
         let wide = text(&report(many(300, "😀"))).unwrap();

@@ -224,6 +224,14 @@ mod tests {
         let tight = page(&facts, 400).unwrap();
         assert!(tight.ends_with("\nNo room for: b, c."), "{tight}");
     }
+
+    #[test]
+    fn a_fact_may_fill_all_that_the_longest_fences_and_names_leave() {
+        let facts = [(kind("abc"), fact(&"h".repeat(800), &[]))];
+        let around = HEADING.len() + 2 * 11 + "No room for: ".len() + "abc, ".len() + 8;
+        assert!(page(&facts, around + 801).is_some());
+        assert_eq!(page(&facts, around + 800), None);
+    }
 }
 
 #[cfg(test)]
@@ -241,6 +249,9 @@ mod show_tests {
         check("a\"b\\c", r#""a\"b\\c""#);
         check("two\nlines\tand", r#""two\nlines\tand""#);
         check("\u{1b}[2J\u{1b}]0;x\u{7}red\u{202e}\u{0}", r#""red""#);
+        let acting = "\u{1b}[2J".repeat(100) + "red";
+        check(&acting, r#""red""#);
+        assert_eq!(short(&acting, 20), "red");
     }
 
     #[test]

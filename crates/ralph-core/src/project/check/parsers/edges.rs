@@ -210,6 +210,73 @@ fn a_warning_of_the_compiler_does_not_explain_a_failed_build() {
 }
 
 #[test]
+fn a_count_with_a_place_is_a_finding_of_the_compiler() {
+    let row = r#"{"reason":"compiler-message","message":{"level":"warning","message":"2 warnings emitted","spans":[{"is_primary":true,"file_name":"/a.rs","line_start":1,"column_start":2}]}}"#;
+    check(OutputFormat::Cargo, 0, row, &["warning /a.rs:1:2 <> 2 warnings emitted"]);
+}
+
+#[test]
+fn notes_of_the_compiler_are_added_while_there_is_room() {
+    let message = |length: usize| {
+        let row = format!(
+            r#"{{"reason":"compiler-message","message":{{"level":"error","message":"{}","spans":[],"children":[{{"level":"note","message":"y"}}]}}}}"#,
+            "x".repeat(length)
+        );
+        match read_as(OutputFormat::Cargo, Some(101), &row, "") {
+            ParsedOutput::Found(findings) => findings[0].message.clone(),
+            ParsedOutput::DidNotRun(why) => panic!("{why}"),
+        }
+    };
+    assert_eq!(message(LONGEST), "x".repeat(LONGEST));
+    assert_eq!(message(LONGEST - 1), "x".repeat(LONGEST - 1) + "…");
+    assert_eq!(message(3), "xxx\nnote: y");
+}
+
+#[test]
+fn a_document_within_a_line_is_none() {
+    let report = r#"[{"filename":"a.py","code":"E1","message":"it"}]"#;
+    for text in [format!("7 {report}\n[x\n"), format!("[{report}\n"), format!("{{ {report}\n")] {
+        let said = shown(&read_as(OutputFormat::Ruff, Some(1), &text, ""));
+        assert!(said.len() == 1 && said[0].starts_with("did not run: "), "{text}: {said:?}");
+    }
+}
+
+#[test]
+fn the_severity_that_a_tool_names_is_that_of_the_finding() {
+    for (form, report, expected) in [
+        (
+            OutputFormat::Eslint,
+            r#"[{"filePath":"/a.js","messages":[{"ruleId":null,"severity":1,"message":"it","line":1,"column":2}]}]"#,
+            "warning /a.js:1:2 <> it",
+        ),
+        (
+            OutputFormat::Ruff,
+            r#"[{"filename":"a.py","code":"E1","severity":"warning","message":"it"}]"#,
+            "warning a.py <E1> it",
+        ),
+        (
+            OutputFormat::Pyright,
+            r#"{"generalDiagnostics":[{"file":"a.py","severity":"warning","message":"it"}]}"#,
+            "warning a.py <> it",
+        ),
+    ] {
+        check(form, 1, report, &[expected]);
+    }
+}
+
+#[test]
+fn a_test_file_that_fails_as_a_whole_has_the_place_of_its_stack() {
+    let report = r#"{"testResults":[{"name":"/a.test.ts","status":"failed","assertionResults":[],"message":"it broke\n    at f (/a.test.ts:3:7)"}]}"#;
+    check(OutputFormat::Vitest, 1, report, &["error /a.test.ts:3:7 <suite> it broke"]);
+}
+
+#[test]
+fn tests_that_failed_without_a_summary_are_told_by_their_last_lines() {
+    check(OutputFormat::Pytest, 1, "odd", &["error  <> odd"]);
+    check(OutputFormat::Pytest, 2, "odd", &["did not run: odd"]);
+}
+
+#[test]
 fn an_error_outside_of_the_tests_is_not_lost() {
     let report =
         r#"{"testResults":[{"name":"/a.test.ts","status":"passed","assertionResults":[]}]}"#;
@@ -262,7 +329,10 @@ fn what_deno_says_of_no_place_in_the_code_is_no_finding() {
 #[test]
 fn a_message_of_deno_is_bounded_and_two_thousand_of_them_are_enough() {
     let lines = format!("TS1 [ERROR]: one\n{}", "  more\n".repeat(5_000));
-    assert_eq!(shown(&read_as(OutputFormat::Deno, Some(1), &lines, "")).len(), 1);
+    let ParsedOutput::Found(found) = read_as(OutputFormat::Deno, Some(1), &lines, "") else {
+        panic!("it is read");
+    };
+    assert_eq!((found.len(), found[0].message.lines().count()), (1, 40));
     let lines = "TS1 [ERROR]: one\n".repeat(2_500);
     assert_eq!(shown(&read_as(OutputFormat::Deno, Some(1), &lines, "")).len(), 2_000);
 }

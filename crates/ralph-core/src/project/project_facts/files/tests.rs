@@ -92,7 +92,7 @@ mod node_tests {
             "name": "@acme/web", "type": "module",
             "scripts": {"aaa": "true", "dev": "next dev", "prepare": "husky",
                 "test": "vitest run", "test:e2e": "NODE_ENV=ci playwright test", "x": 7},
-            "dependencies": {"next": "^15.1.0", "odd": 3, "ui": "git+https://example.com/ui"},
+            "dependencies": {"any": "", "next": "^15.1.0", "odd": 3, "ui": "git+https://example.com/ui"},
             "devDependencies": {"typescript": "~5.7.2"}
         }"#;
         ProjectFixture::new().file("package.json", text).file("pnpm-lock.yaml", "").tells(
@@ -104,7 +104,7 @@ mod node_tests {
              \"test:e2e\": \"NODE_ENV=ci playwright test\"\n  \
              \"aaa\": \"true\"\n  \
              \"prepare\": \"husky\"\n  \
-             dependencies: \"next@^15.1.0\", \"odd\", \"ui@git+https://example.com/ui\"\n  \
+             dependencies: \"any\", \"next@^15.1.0\", \"odd\", \"ui@git+https://example.com/ui\"\n  \
              devDependencies: \"typescript@~5.7.2\"",
         );
     }
@@ -261,6 +261,7 @@ mod tasks_tests {
         let text = format!("{}: ## {}", "a ".repeat(250_000), "x".repeat(500_000));
         let lines = tasks(&ProjectFixture::new().file("Makefile", &text)).unwrap().lines;
         assert!(lines[0].ends_with("\"a\", and 249976 more"), "{}", lines[0]);
+        assert_eq!(lines[0].matches(" # ").count(), 5, "{}", lines[0]);
     }
 
     #[test]
@@ -323,6 +324,9 @@ mod structure_tests {
              \"f000.rs\", \"f001.rs\", \"f002.rs\", \"f003.rs\", \"f004.rs\", \"f005.rs\", \"f006.rs\", \
              \"f007.rs\", \"f008.rs\", and 204 more",
         );
+        let ten = (0..10).fold(ProjectFixture::new(), |world, n| world.file(&format!("d/{n}"), ""));
+        let names: Vec<String> = (0..10).map(|n| format!("\"{n}\"")).collect();
+        assert_eq!(structure(&ten).unwrap().lines, [format!("\"d/\": {}", names.join(", "))]);
     }
 
     #[test]
