@@ -235,7 +235,7 @@ fn notes_of_the_compiler_are_added_while_there_is_room() {
 #[test]
 fn a_document_within_a_line_is_none() {
     let report = r#"[{"filename":"a.py","code":"E1","message":"it"}]"#;
-    for text in [format!("7 {report}\n[x\n"), format!("[{report}\n"), format!("{{ {report}\n")] {
+    for text in [format!(" {report}\n[x\n"), format!("[{report}\n"), format!("{{ {report}\n")] {
         let said = shown(&read_as(OutputFormat::Ruff, Some(1), &text, ""));
         assert!(said.len() == 1 && said[0].starts_with("did not run: "), "{text}: {said:?}");
     }
