@@ -209,11 +209,12 @@ fn no_more_run_side_by_side_than_the_guardrails_let() {
     let key =
         |task: &str| CallKey { mode: Mode::Execute, task: task.to_owned(), iteration: 1, cycle: 0 };
     let running = |task: &str| Running { key: key(task), since: now() };
+    session.state(State::ExecutingBatch);
     session.seen.running = Some(vec![running("t1"), running("t2")]);
-    assert!(act(&session).starts_with("wait for a running call"));
+    assert_eq!(act(&session), "wait for a running call");
     session.seen.instructions = Some("- max_parallel_executors: 1\n".to_owned());
     session.seen.running = Some(vec![running("t1")]);
-    assert!(act(&session).starts_with("wait for a running call"));
+    assert_eq!(act(&session), "wait for a running call");
 }
 
 #[test]
