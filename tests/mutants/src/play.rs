@@ -76,7 +76,9 @@ root=
 exec timeout -s KILL "$limit" unshare $root --mount --pid --fork --mount-proc --kill-child bash -c '
     mount --bind "$RALPH_MUTANT" "$RALPH_MUTANT_STATE" && mount -t tmpfs tmpfs /dev/shm || exit
     export TMPDIR=/dev/shm
-    bash -c "sleep 0.03; \"\$@\"; exit \$?" bash "$@"
+    bash -c "tick() { cut -d \" \" -f 22 /proc/self/stat; }; begun=\$(tick)
+        until [ \$(tick) -gt \$((begun + 2)) ]; do :; done
+        \"\$@\"; exit \$?" bash "$@"
     exit $?' bash "$@""#;
 
 /// Where processes learn what is on, and write what they reach: each worker has such a folder.
