@@ -713,8 +713,11 @@ fn a_damaged_progress_is_told_with_its_line_and_repaired() {
 
 #[test]
 fn a_second_run_of_the_session_is_refused() {
+    if is_left_out(3) {
+        return;
+    }
     let world = world(TWO, "before() { await go; }");
-    let child = begin(&world, &[TASK, &["-n", "1"]].concat());
+    let child = begin(&world, TASK);
     wait_for("the first", || called(&world, "INITIALIZE", 1));
     let printed = run(&world, &[]);
     printed.check(
@@ -724,10 +727,8 @@ fn a_second_run_of_the_session_is_refused() {
          ralph: another `ralph team run` drives orchestration 260131-120000\n",
     );
     open(&world, "go");
-    // The one call that it may make is made.
     let printed = world.finish(child, "");
-    assert!(printed.stdout.contains("`ralph team run --id"), "{printed:#?}");
-    assert_eq!(lines(&world, "order").len(), 1);
+    is_complete(&world, &printed);
 }
 
 #[test]

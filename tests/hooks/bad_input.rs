@@ -1,6 +1,7 @@
 //! Payloads that no client should send. The session goes on, and nothing is lost.
 
 use crate::world::{EXECUTABLES, Ran, World, run};
+use ralph_test_support::sample::is_proof;
 use serde_json::{Value, json};
 use std::process::Stdio;
 
@@ -125,10 +126,15 @@ fn a_start_in_a_session_that_cannot_be_named_is_refused_and_leaves_nothing() {
     }
 }
 
+/// A debug build reads some ten of them in a second.
+fn megabytes() -> usize {
+    if is_proof() { 50 } else { 8 }
+}
+
 #[test]
 fn many_megabytes_are_read_and_obeyed() {
     let world = World::looping("");
-    let large = "x".repeat(8 << 20);
+    let large = "x".repeat(megabytes() << 20);
     let write = json!({"file_path": world.project().join("a"), "content": large});
     world.tool("Write", write).silent();
     let mut payload = world.payload("Stop", json!({"last_assistant_message": "x"}));
@@ -141,7 +147,8 @@ fn many_megabytes_are_read_and_obeyed() {
 #[test]
 fn many_megabytes_of_rubbish_are_refused() {
     let world = World::looping("");
-    for rubbish in ["[1,".repeat(3 << 20), "{\"a\":".repeat(2 << 20), "x".repeat(8 << 20)] {
+    for unit in ["[1,", "{\"a\":", "x"] {
+        let rubbish = unit.repeat((megabytes() << 20) / unit.len());
         world.hook("ralph-stop-hook", rubbish).complains("");
     }
     assert_eq!(world.standing(), "implementation 0/25");

@@ -147,8 +147,10 @@ impl Worker<'_> {
             (rest, most) = (later, most * 2);
             let names: Vec<&str> = chunk.iter().map(|test| test.name.as_str()).collect();
             let seconds: f64 = chunk.iter().map(|test| test.seconds).sum();
-            let (least, tries) = if first.suite.pure { (5.0, 1) } else { (20.0, 2) };
-            let limit = Duration::from_secs_f64(least + 10.0 * seconds);
+            // What starts processes took as long while as much ran beside it.
+            let (least, times, tries) =
+                if first.suite.pure { (5.0, 10.0, 1) } else { (20.0, 2.0, 2) };
+            let limit = Duration::from_secs_f64(least + times * seconds);
             // What waits for processes may fail for want of a processor: not twice.
             let mut ending = Ending::Failed;
             for _ in 0..tries {

@@ -112,17 +112,17 @@ impl Orchestrated {
 
     /// Makes the due calls, with their numbers as ids, by agents that are not known yet.
     pub(super) fn make_due_calls(&self) {
-        let mut state = self.at.state();
-        let looked = route_calls(&self.at.home, &mut state, clock::now(), Writes::ForCalls);
+        let (mut state, now) = (self.at.state(), clock::now());
+        let looked = route_calls(&self.at.home, &mut state, now, Writes::ForCalls);
         let looked = looked.unwrap().unwrap();
         assert_eq!(looked.routed.due, RouterStep::Call);
         for (number, call) in looked.calls.iter().enumerate() {
             let note = OrchestrationCall {
                 call: number.to_string(),
-                since: clock::now(),
+                since: now,
                 ..OrchestrationCall::given(&call.key, call.prompt())
             };
-            super::routing::made(&self.at.home, &mut state, call, note, clock::now()).unwrap();
+            super::routing::made(&self.at.home, &mut state, call, note, now).unwrap();
         }
         self.at.change(|kept| *kept = state);
     }

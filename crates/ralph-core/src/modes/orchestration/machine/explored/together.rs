@@ -265,7 +265,7 @@ fn an_executor_that_vanishes_beside_another_is_replaced() {
         Bounds { silent: &[Mode::Execute], careless: false, knows: true, feedback: false, tasks };
     let scene = Scene { bounds, says: &[], most_executors: 2 };
     let mut start = two_at_once(SampleOrchestration::planned(tasks), 0);
-    let n_failed = if is_full() { [3, 3] } else { [4, 5] };
+    let n_failed = if is_full() { [3, 3] } else { [5, 5] };
     for (task, n_failed) in ["a", "b"].into_iter().zip(n_failed) {
         // After three failures, one more leaves a last retry, and a second one gives the call up.
         let key = CallKey { mode: Mode::Execute, task: task.to_owned(), iteration: 1, cycle: 0 };
