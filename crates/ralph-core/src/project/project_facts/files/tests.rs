@@ -258,9 +258,9 @@ mod tasks_tests {
 
     #[test]
     fn many_targets_with_a_long_help_cost_little() {
-        let text = format!("{}: ## {}", "a ".repeat(250_000), "x".repeat(500_000));
+        let text = format!("{}: ## {}", "a ".repeat(50_000), "x".repeat(100_000));
         let lines = tasks(&ProjectFixture::new().file("Makefile", &text)).unwrap().lines;
-        assert!(lines[0].ends_with("\"a\", and 249976 more"), "{}", lines[0]);
+        assert!(lines[0].ends_with("\"a\", and 49976 more"), "{}", lines[0]);
         assert_eq!(lines[0].matches(" # ").count(), 5, "{}", lines[0]);
     }
 
