@@ -75,7 +75,9 @@ fn check_signal(text: &str) {
         let sent = signals::read("name", &signals::file(signal.kind, text));
         assert_eq!((sent.kind, sent.text.as_str()), (signal.kind, text.trim()));
     }
-    assert!(signals::text_for_model(&[signal]).starts_with("The person who started the loop says:\n"));
+    assert!(
+        signals::text_for_model(&[signal]).starts_with("The person who started the loop says:\n")
+    );
 }
 
 fuzz_target!(|data: &[u8]| {

@@ -36,8 +36,12 @@ fn id() -> OrchestrationId {
 fn metadata(text: &str) {
     let (said, found) = OrchestrationMetadata::parse(text, &id());
     if found.is_empty() {
-        let (again, _) = OrchestrationMetadata::parse(&said.render(&id(), Counts::default()), &id());
-        assert_eq!((said.state, said.iteration, said.wave), (again.state, again.iteration, again.wave));
+        let (again, _) =
+            OrchestrationMetadata::parse(&said.render(&id(), Counts::default()), &id());
+        assert_eq!(
+            (said.state, said.iteration, said.wave),
+            (again.state, again.iteration, again.wave)
+        );
     }
     let (said, _) = IterationMetadata::parse(text, 1);
     assert_eq!(IterationMetadata::parse(&said.render(1), 1).0, said);

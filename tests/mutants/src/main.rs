@@ -3,6 +3,9 @@
 //!
 //! cargo-mutants says which mutants there are. It would build the crate once for each: days for the rules alone.
 
+// Starts programs, as the tests do.
+#![allow(clippy::disallowed_methods)]
+
 mod play;
 mod rewrite;
 mod tree;
@@ -21,20 +24,22 @@ use tree::{Built, Places, Tree};
 pub type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 const USAGE: &str = "\
-Usage: tests/mutants/run [--sample N] [--seed S] [--package P] [--under PATH] [--tests LIST]
+Usage: tests/mutants/run [--sample N] [--seed S] [--under PATHS] [--tests LIST]
        tests/mutants/run --changed [BASE] [--minutes N] [--seed S]
 
-Plays a sample of the mutants of a package by its tests, and lists those that no test notices. Of ralph-core, 98 % must be noticed.
+Plays a sample of the mutants of ralph-core by its tests, and lists those that no test notices. 98 % must be noticed.
 
---sample N        300 by default; tests/mutants/score is written unless one of the next three narrows it
+--sample N        300 by default; tests/mutants/score is written unless one of the next two is given
 --seed S          repeats a sample, or the order in which changes are tried
---package P       ralph-core by default
---under PATH      only mutants in files whose path begins so
+--under PATHS     a sample of the files below each of these, as in crates/ralph-io/src/store,crates/ralph/src/runs
 --tests LIST      lib by default; others are the process-starting suites, as in lib,hooks,cli (Linux only)
 --changed [BASE]  all mutants of ralph-core in lines that changed since BASE, of which 90 % must be noticed (default: the
                   merge base with origin/main, or the commit before the last)
 --minutes N       plays for N minutes at most
 ";
+
+/// What is tried if nothing else is named.
+const CORE: &str = "crates/ralph-core/src/";
 
 pub struct Mutant {
     /// As cargo-mutants says it.
@@ -49,12 +54,16 @@ pub struct Mutant {
 struct Options {
     sample: usize,
     seed: u64,
-    package: String,
-    under: String,
+    /// Each is a sample of its own.
+    under: Vec<String>,
     tests: Vec<String>,
     /// The commit named, or nothing.
     changed: Option<String>,
     minutes: Option<u64>,
+}
+
+fn list_of(word: &str) -> Vec<String> {
+    word.split(',').map(str::to_owned).collect()
 }
 
 fn options() -> Option<Options> {
@@ -62,8 +71,7 @@ fn options() -> Option<Options> {
     let mut options = Options {
         sample: 300,
         seed: since.as_secs() % 100_000,
-        package: "ralph-core".to_owned(),
-        under: String::new(),
+        under: vec![CORE.to_owned()],
         tests: vec!["lib".to_owned()],
         changed: None,
         minutes: None,
@@ -73,9 +81,8 @@ fn options() -> Option<Options> {
         match word.as_str() {
             "--sample" => options.sample = words.next()?.parse().ok()?,
             "--seed" => options.seed = words.next()?.parse().ok()?,
-            "--package" => options.package = words.next()?,
-            "--under" => options.under = words.next()?,
-            "--tests" => options.tests = words.next()?.split(',').map(str::to_owned).collect(),
+            "--under" => options.under = list_of(&words.next()?),
+            "--tests" => options.tests = list_of(&words.next()?),
             "--changed" => {
                 let base = words.next_if(|word| !word.starts_with("--"));
                 options.changed = Some(base.unwrap_or_default());
@@ -195,8 +202,18 @@ fn thousands(number: usize) -> String {
     places.collect()
 }
 
+/// The package in which these files are.
+fn package(under: &str) -> Outcome<&str> {
+    let named = under.strip_prefix("crates/").and_then(|rest| rest.split('/').next());
+    named.ok_or_else(|| format!("`{under}` is no path below crates/").into())
+}
+
 /// The mutants to draw from, or why there are none.
-fn listed(options: &Options, folder: &Path) -> Outcome<Result<Vec<Mutant>, &'static str>> {
+fn listed(
+    options: &Options,
+    under: &str,
+    folder: &Path,
+) -> Outcome<Result<Vec<Mutant>, &'static str>> {
     let diff = folder.join("changed.diff");
     if let Some(changed) = &options.changed {
         let Some(base) = base(changed) else {
@@ -205,8 +222,8 @@ fn listed(options: &Options, folder: &Path) -> Outcome<Result<Vec<Mutant>, &'sta
         fs::write(&diff, words("git", &["diff", &base, "--", "crates/ralph-core/src"])? + "\n")?;
     }
     let diff = options.changed.as_ref().map(|_| diff.as_path());
-    let mut listed = list(&options.package, diff)?;
-    listed.retain(|mutant| mutant.file.starts_with(&options.under));
+    let mut listed = list(package(under)?, diff)?;
+    listed.retain(|mutant| mutant.file.starts_with(under));
     Ok(if listed.is_empty() { Err("nothing to try") } else { Ok(listed) })
 }
 
@@ -242,7 +259,7 @@ impl Score {
     fn judged(&self, bar: usize) -> Outcome<(bool, String)> {
         let explained = fs::read_to_string("tests/mutants/explained.md")?;
         let unexplained = self.missed.iter().filter(|name| {
-            let inside = name.strip_prefix("crates/ralph-core/src/").unwrap_or_default();
+            let inside = name.strip_prefix(CORE).unwrap_or_default();
             let decides = ["stop", "guard", "evidence/receipt"];
             decides.iter().any(|part| inside.starts_with(part))
                 && !explained.contains(&format!("- `{name}`\n"))
@@ -283,6 +300,24 @@ impl Score {
     }
 }
 
+/// The mutants below one path: those drawn have the numbers from `first`.
+struct Group<'a> {
+    under: &'a str,
+    listed: Vec<Mutant>,
+    first: u32,
+    n_drawn: usize,
+}
+
+impl Group<'_> {
+    fn drawn(&self) -> impl Iterator<Item = (u32, &Mutant)> {
+        (self.first..).zip(self.listed.iter().take(self.n_drawn))
+    }
+
+    fn named(&self, number: u32) -> &str {
+        &self.listed[(number - self.first) as usize].name
+    }
+}
+
 fn run(options: &Options) -> Outcome<bool> {
     let began = Instant::now();
     let say = |what: String| eprintln!("{what}, after {} s", began.elapsed().as_secs());
@@ -293,25 +328,30 @@ fn run(options: &Options) -> Outcome<bool> {
     lock.lock()?;
     let changed = options.changed.is_some();
     let part = if changed { "mutants in what changed" } else { "mutants" };
-    let mut listed = match listed(options, &folder)? {
-        Ok(listed) => listed,
-        Err(why) => {
-            println!("proof | {part} | 0 mutants | {why}");
-            return Ok(true);
-        }
-    };
-    shuffle(&mut listed, options.seed);
-    let sample = if changed { listed.len() } else { options.sample };
-    // Some more, for those that do not compile.
-    let drawn: Vec<_> = (1u32..).zip(&listed).take(sample + sample / 5).collect();
+    let (mut groups, mut first) = (Vec::new(), 1);
+    for under in &options.under {
+        let mut listed = match listed(options, under, &folder)? {
+            Ok(listed) => listed,
+            Err(why) => {
+                println!("proof | {part} | 0 mutants | {why}");
+                return Ok(true);
+            }
+        };
+        shuffle(&mut listed, options.seed);
+        let sample = if changed { listed.len() } else { options.sample };
+        // Some more, for those that do not compile.
+        let n_drawn = listed.len().min(sample + sample / 5);
+        groups.push(Group { under, listed, first, n_drawn });
+        first += u32::try_from(n_drawn)?;
+    }
+    let drawn: Vec<_> = groups.iter().flat_map(Group::drawn).collect();
+    let packages: Outcome<BTreeSet<&str>> =
+        options.under.iter().map(|under| package(under)).collect();
 
-    let mut tree = Tree::new(&folder, &options.package, &options.tests);
+    let mut tree = Tree::new(&folder, &packages?, &options.tests);
     tree.copy()?;
     let (compiled, suites) = compile(&tree, &drawn)?;
-    let played: Vec<u32> = compiled.iter().copied().take(sample).collect();
-    let last = played.last().copied().unwrap_or_default();
-    let n_left_out = last as usize - played.len();
-    say(format!("{} mutants compiled and {n_left_out} left out", played.len()));
+    say(format!("{} mutants compiled", compiled.len()));
     let mut tests = Vec::new();
     for suite in &suites {
         tests.extend(suite.tests()?);
@@ -320,48 +360,55 @@ fn run(options: &Options) -> Outcome<bool> {
     say(format!("{} tests pass without a mutant", tests.len()));
     let deadline =
         options.minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
-    let fates = play::play(&folder, &played, &tests, deadline)?;
-    say("played".to_owned());
+    let mut all_good = true;
+    for group in &groups {
+        let sample = if changed { group.n_drawn } else { options.sample };
+        let of_group = group.drawn().map(|(number, _)| number);
+        let played: Vec<u32> =
+            of_group.filter(|number| compiled.contains(number)).take(sample).collect();
+        let last = played.last().map_or(0, |last| last + 1 - group.first);
+        let fates = play::play(&folder, &played, &tests, deadline)?;
+        say(format!("played {}", group.under));
 
-    let n = |wanted: fn(&Fate) -> bool| fates.iter().filter(|fate| wanted(fate)).count();
-    let n_not_tried = n(|fate| *fate == Fate::NotTried);
-    let mut score = Score {
-        n_listed: listed.len(),
-        n_left_out,
-        n_tried: fates.len() - n_not_tried,
-        n_noticed: n(|fate| matches!(fate, Fate::Noticed(_))),
-        n_late: n(|fate| *fate == Fate::Noticed(Ending::Late)),
-        missed: Vec::new(),
-    };
-    for (number, fate) in played.iter().zip(&fates) {
-        if let Fate::Missed(n_tests) = fate {
-            let name = &listed[*number as usize - 1].name;
-            println!("missed, reached by {n_tests} tests: {name}");
-            score.missed.push(lasting(name));
+        let n = |wanted: fn(&Fate) -> bool| fates.iter().filter(|fate| wanted(fate)).count();
+        let n_not_tried = n(|fate| *fate == Fate::NotTried);
+        let mut score = Score {
+            n_listed: group.listed.len(),
+            n_left_out: last as usize - played.len(),
+            n_tried: fates.len() - n_not_tried,
+            n_noticed: n(|fate| matches!(fate, Fate::Noticed(_))),
+            n_late: n(|fate| *fate == Fate::Noticed(Ending::Late)),
+            missed: Vec::new(),
+        };
+        for (number, fate) in played.iter().zip(&fates) {
+            if let Fate::Missed(n_tests) = fate {
+                println!("missed, reached by {n_tests} tests: {}", group.named(*number));
+                score.missed.push(lasting(group.named(*number)));
+            }
         }
-    }
-    score.missed.sort();
-    if n_not_tried > 0 {
-        println!("not tried: {n_not_tried}");
-    }
+        score.missed.sort();
+        if n_not_tried > 0 {
+            println!("not tried: {n_not_tried}");
+        }
 
-    let core = options.package == "ralph-core";
-    let bar = if changed {
-        90
-    } else if core {
-        98
-    } else {
-        0
-    };
-    let (good, verdict) = score.judged(bar)?;
-    if !changed && core && options.under.is_empty() && options.tests == ["lib"] {
-        score.keep(options.seed)?;
+        let of_core = group.under == CORE && options.tests == ["lib"];
+        let bar = match (changed, of_core) {
+            (true, _) => 90,
+            (false, true) => 98,
+            (false, false) => 0,
+        };
+        let (good, verdict) = score.judged(bar)?;
+        all_good &= good;
+        if !changed && of_core {
+            score.keep(options.seed)?;
+        }
+        let (counted, percent) = (score.counted(), score.percent());
+        let place =
+            if group.under == CORE { String::new() } else { format!(" in {}", group.under) };
+        println!(
+            "proof | {part}{place} | {counted}, seed {}, {} noticed ({percent}) | {verdict}",
+            options.seed, score.n_noticed
+        );
     }
-    let (counted, percent) = (score.counted(), score.percent());
-    let n_noticed = score.n_noticed;
-    println!(
-        "proof | {part} | {counted}, seed {}, {n_noticed} noticed ({percent}) | {verdict}",
-        options.seed
-    );
-    Ok(good)
+    Ok(all_good)
 }

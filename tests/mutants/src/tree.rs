@@ -15,7 +15,7 @@ use crate::{Mutant, Outcome, words};
 pub struct Tree {
     /// Of everything that is kept between runs.
     pub folder: PathBuf,
-    package: String,
+    packages: Vec<String>,
     tests: Vec<String>,
     /// The sources in which mutants may be.
     texts: BTreeMap<String, String>,
@@ -28,9 +28,14 @@ pub enum Built {
 }
 
 impl Tree {
-    pub fn new(folder: &Path, package: &str, tests: &[String]) -> Tree {
-        let (folder, package, tests) = (folder.to_owned(), package.to_owned(), tests.to_owned());
-        Tree { folder, package, tests, texts: BTreeMap::new() }
+    pub fn new(folder: &Path, packages: &BTreeSet<&str>, tests: &[String]) -> Tree {
+        let packages = packages.iter().map(|&package| package.to_owned()).collect();
+        Tree {
+            folder: folder.to_owned(),
+            packages,
+            tests: tests.to_owned(),
+            texts: BTreeMap::new(),
+        }
     }
 
     fn root(&self) -> PathBuf {
@@ -41,11 +46,13 @@ impl Tree {
     pub fn copy(&mut self) -> Outcome<()> {
         let listed = words("git", &["ls-files", "-z", "-co", "--exclude-standard"])?;
         let files: BTreeSet<&str> = listed.split('\0').filter(|file| !file.is_empty()).collect();
-        let sources = format!("crates/{}/src/", self.package);
+        let sources = self.packages.iter().map(|package| format!("crates/{package}/src/"));
+        let sources: Vec<String> = sources.collect();
         for file in &files {
             let copy = self.root().join(file);
             let Ok(kind) = fs::symlink_metadata(file) else { continue };
-            if file.starts_with(&sources) && file.ends_with(".rs") {
+            let is_source = sources.iter().any(|sources| file.starts_with(sources));
+            if is_source && file.ends_with(".rs") {
                 self.texts.insert((*file).to_owned(), fs::read_to_string(file)?);
             } else if kind.is_symlink() {
                 let to = fs::read_link(file)?;
@@ -102,10 +109,12 @@ impl Tree {
         let test = ["test", "--no-run"];
         // The whole workspace, as these would be built without us: a library has the features that all its users ask for.
         let whole = [&test[..], &["--workspace"]].concat();
+        let packages: Vec<&str> =
+            self.packages.iter().flat_map(|package| ["--package", package]).collect();
         let mut commands = Vec::new();
         for tests in &self.tests {
             commands.push(match tests.as_str() {
-                "lib" => [&test[..], &["--lib", "--package", &self.package]].concat(),
+                "lib" => [&test[..], &["--lib"], &packages].concat(),
                 suite => [&whole[..], &["--test", suite]].concat(),
             });
         }
@@ -156,7 +165,7 @@ impl Tree {
             let name = message["target"]["name"].as_str().unwrap_or_default();
             let manifest = message["manifest_path"].as_str().unwrap_or_default();
             let folder = Path::new(manifest).parent().ok_or("a package is in a folder")?.to_owned();
-            let of_package = folder.ends_with(&self.package);
+            let package = self.packages.iter().position(|package| folder.ends_with(package));
             let suite = message["target"]["kind"][0]
                 .as_str()
                 .map(|kind| if kind == "test" { name } else { kind });
@@ -165,11 +174,11 @@ impl Tree {
                 drop(fs::hard_link(executable, programs.join(program)));
             } else if let Some(place) =
                 self.tests.iter().position(|asked| Some(asked.as_str()) == suite)
-                && (suite != Some("lib") || of_package)
+                && (suite != Some("lib") || package.is_some())
             {
-                let pure = suite == Some("lib") && self.package == "ralph-core";
+                let pure = suite == Some("lib") && folder.ends_with("ralph-core");
                 suites.insert(
-                    place,
+                    (place, package),
                     Suite { executable: executable.to_owned(), folder, rank: place, pure },
                 );
             }
