@@ -29,7 +29,7 @@ fn bait(canary: &Canary) -> Vec<String> {
 fn what_is_typed_and_what_a_model_says_meets_no_shell() {
     let world = looping();
     let canary = Canary::in_world(&world);
-    for text in bait(&canary) {
+    for text in crate::sample(bait(&canary), 2) {
         world.stop(&text);
         for words in [
             &["task", "add", "--", text.as_str()][..],

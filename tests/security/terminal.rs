@@ -213,7 +213,7 @@ fn more_commands() -> Vec<Vec<String>> {
 #[test]
 fn no_source_reaches_a_terminal_or_a_prompt_on_any_surface() {
     let mut silent = Vec::new();
-    for (source, speak) in crate::sample(SOURCES.to_vec(), 3) {
+    for (source, speak) in crate::sample(SOURCES.to_vec(), 4) {
         let world = speak();
         let mut shown = 0;
         let own = COMMANDS
