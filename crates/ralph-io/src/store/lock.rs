@@ -150,6 +150,16 @@ mod tests {
     }
 
     #[test]
+    fn a_lock_is_passed_on_only_if_it_is_shared() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = take(&folder.path().join("state.json"), DEADLINE).unwrap();
+        let flags = || rustix::io::fcntl_getfd(&held.file).unwrap();
+        assert!(flags().contains(rustix::io::FdFlags::CLOEXEC));
+        held.share_with_children().unwrap();
+        assert!(flags().is_empty());
+    }
+
+    #[test]
     fn a_link_or_a_pipe_in_its_place_is_not_opened() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state.json");

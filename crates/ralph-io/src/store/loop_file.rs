@@ -424,6 +424,10 @@ mod tests {
                 file.update(|state| state.phase = Phase::Implementation).unwrap();
                 assert_eq!(other.join().unwrap(), <[String; 0]>::default(), "{n}");
             });
+            // A change beside a running loop stays one, whatever else becomes of its state.
+            std::fs::write(project.join(".claude/ralph.toml"), format!("# {n}, changed")).unwrap();
+            iterate(&file);
+            assert_eq!(watched::changes(&file).len(), 1, "{n}");
             file.update(|state| state.phase = Phase::Paused).unwrap();
         }
     }

@@ -130,6 +130,27 @@ fn marker(file: &LoopFile, key: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ralph_core::state::{BuildRound, EndingKind};
+
+    /// Of a call that could not be made there is a line in the journal; a test has no `ralph` beside it.
+    #[test]
+    fn a_round_that_ends_its_loop_calls_the_user_and_no_other_end_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = LoopFile::at(folder.path().join("state.json"));
+        let mut state = LoopState::default();
+        state.settings = serde_json::json!({"notify": {"command": ["true"]}});
+        let lines = |state: &LoopState| {
+            call_for_killed_run(&file, state);
+            journal::read(file.folder()).len()
+        };
+        state.round = Some(BuildRound::default());
+        assert_eq!(lines(&state), 0);
+        state.end(EndingKind::Failed, "why", clock::now());
+        let round = state.round.take();
+        assert_eq!(lines(&state), 0);
+        state.round = round;
+        assert_eq!(lines(&state), 1);
+    }
 
     #[test]
     fn an_event_is_claimed_once() {

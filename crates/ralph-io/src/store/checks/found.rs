@@ -120,6 +120,7 @@ mod tests {
         assert_eq!(take_found(at, "one").unwrap(), []);
         assert_eq!(take_found(at, "").unwrap(), [findings_for(""), findings_for("two")]);
         assert!(!has_found(at));
+        assert_eq!(take_found(at, "").unwrap(), []);
     }
 
     #[test]
@@ -130,6 +131,10 @@ mod tests {
         let at =
             |time: jiff::Timestamp| contents_before(time.as_nanosecond(), [path.clone()].into());
         assert_eq!(at(jiff::Timestamp::UNIX_EPOCH), None, "it was changed since");
+        let about = path.metadata().unwrap();
+        let changed = i128::from(about.ctime()) * 1_000_000_000 + i128::from(about.ctime_nsec());
+        assert_eq!(contents_before(changed, [path.clone()].into()), None, "at that moment");
+        assert!(contents_before(changed + 1, [path.clone()].into()).is_some());
         let hour = std::time::Duration::from_secs(3600);
         let contents = at(clock::now().checked_add(hour).unwrap()).unwrap();
         let found = LateFindings { contents, ..LateFindings::default() };

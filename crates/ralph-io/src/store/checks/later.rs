@@ -191,6 +191,22 @@ mod tests {
     }
 
     #[test]
+    fn many_are_remembered_and_those_that_are_known_are_always_renewed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        let many: Vec<String> = (0..=MOST).map(|n| format!("/{n:03}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        add_later(at, files(&many[..MOST])).unwrap();
+        add_later(at, files(&many[MOST..])).unwrap();
+        let before = beside(at);
+        assert_eq!(names(&before), many[..MOST]);
+        add_later(at, files(&many[..1])).unwrap();
+        let after = beside(at);
+        assert_eq!(after.len(), MOST);
+        assert!(after[Path::new("/000")].edit > before[Path::new("/000")].edit);
+    }
+
+    #[test]
     fn a_run_settles_only_what_no_edit_changed_since() {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path();

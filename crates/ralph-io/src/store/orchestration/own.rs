@@ -89,3 +89,19 @@ fn document(folder: &Path) -> Document<Own> {
     let read = |path: &Path| safe_read::read(path, LARGEST);
     Document { read, ..Document::pretty_json(folder.join("session.json")) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_of_megabytes_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = Own::asked(&"x".repeat(7 << 20));
+        own.write(folder.path()).unwrap();
+        assert_eq!(Own::read(folder.path()).unwrap(), own);
+        let newer = Own { schema_version: VERSION + 1, ..Own::default() };
+        newer.write(folder.path()).unwrap();
+        assert!(Own::read(folder.path()).is_err());
+    }
+}
