@@ -817,6 +817,22 @@ mod tests {
     }
 
     #[test]
+    fn a_loop_that_was_taken_or_has_ended_meanwhile_is_not_taken_up_and_one_that_goes_on_is_not_frozen_anew()
+     {
+        let at = TestLoop::started(Mode::Plain, "task --ac \"it is there=test -e door\"");
+        let request = LoopRequest::default();
+        let take_up =
+            |is_planned| take_up(&asked(&at, &request), Some(&at.file), is_planned).unwrap();
+        let frozen = at.state().frozen;
+        at.change(|state| state.pause(PauseCause::Person, "", clock::now()));
+        assert!(matches!(take_up(true), StartOutcome::Refused(_)), "it is no longer planned");
+        assert!(matches!(take_up(false), StartOutcome::Continues(_)));
+        assert!(frozen.is_some() && at.state().frozen == frozen);
+        at.change(|state| state.end(EndingKind::Failed, "", clock::now()));
+        assert!(matches!(take_up(false), StartOutcome::Refused(_)));
+    }
+
+    #[test]
     fn a_loop_of_another_session_is_taken_over_only_where_its_client_is_gone_and_no_task_is_named()
     {
         let at = TestLoop::started(Mode::Plain, "task");

@@ -449,6 +449,22 @@ mod tests {
     }
 
     #[test]
+    fn the_tokens_of_a_transcript_are_counted_since_the_loop_began() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.jsonl");
+        let row = |time: &str, id: &str| {
+            let usage = json!({"input_tokens": 60, "output_tokens": 40});
+            json!({"type": "assistant", "timestamp": time, "message": {"id": id, "usage": usage}})
+        };
+        let rows = [row("2026-01-31T12:00:00Z", "a"), row("2026-01-31T14:00:00Z", "b")];
+        std::fs::write(&path, rows.map(|row| format!("{row}\n")).concat()).unwrap();
+        let began = "2026-01-31T13:00:00Z".parse().unwrap();
+        let mut state = LoopState { started_at: Some(began), ..LoopState::default() };
+        count(&mut state, path.to_str().unwrap());
+        assert_eq!(state.usage.total(), 100);
+    }
+
+    #[test]
     fn the_end_of_a_session_or_of_its_turn_by_an_error_pauses_the_loop_with_its_cause() {
         let us = Some(client::this_process());
         let gone = Some(ClientProcess::gone());

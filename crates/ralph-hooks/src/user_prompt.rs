@@ -510,6 +510,38 @@ mod tests {
     }
 
     #[test]
+    fn of_two_copies_one_tells_of_the_cancel_and_a_later_prompt_is_told_that_it_came_too_late() {
+        let at = started();
+        let bound = at.bound();
+        let by = |prompt: &str| {
+            let call = at.call("UserPromptSubmit", json!({"prompt_id": prompt}));
+            cancel(&call, &bound).unwrap()
+        };
+        assert!(by("q").unwrap().contains("cancelled"));
+        assert_eq!(by("q"), None);
+        assert_eq!(by("r"), Some(messages::line("the loop had ended before")));
+    }
+
+    #[test]
+    fn a_plugin_leaves_the_short_name_of_a_command_to_others() {
+        let at = started();
+        at.change(|state| state.end(EndingKind::Failed, "", clock::now()));
+        let expanded = |name: &str, via| {
+            let event = json!({"command_name": name, "command_args": "", "prompt_id": "q"});
+            answer(&HookCall { via, ..at.call("UserPromptExpansion", event) }).unwrap()
+        };
+        let silent = Reply::silent();
+        assert_eq!(expanded("rp", Registration::Plugin), silent);
+        for (name, via) in [
+            ("rp", Registration::Settings),
+            ("ralph:rp", Registration::Plugin),
+            ("ralplan", Registration::Plugin),
+        ] {
+            assert_ne!(expanded(name, via), silent, "{name}");
+        }
+    }
+
+    #[test]
     fn a_prompt_belongs_to_the_turn_or_reveals_that_it_was_cut_or_begins_the_next() {
         let at = started();
         let turn = |turn: Option<DrivenTurn>| at.change(|state| state.turn = turn);

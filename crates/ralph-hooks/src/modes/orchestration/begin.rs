@@ -426,6 +426,7 @@ mod tests {
         let id = in_session::id(&state).to_owned();
         let file = lifecycle::by_id(&world.home, &state.loop_id).unwrap();
         let ended = file.update(|state| {
+            state.acceptance_criteria[0].verified = true;
             state.end(EndingKind::AwaitingFeedback, "task-1 failed", clock::now());
             state.clone()
         });
@@ -436,6 +437,22 @@ mod tests {
             panic!("not started")
         };
         assert_eq!(again.acceptance_criteria[0].verification_command, "test -e door");
+        assert!(!again.acceptance_criteria[0].verified);
+        // A folder of the same name in another project is another orchestration.
+        let elsewhere = tempfile::tempdir().unwrap();
+        let request = arguments::parse(&id).unwrap();
+        let other = StartRequest {
+            mode: Mode::Orchestration,
+            home: &world.home,
+            request: &request,
+            session_id: "t",
+            prompt_id: "p",
+            project_root: elsewhere.path().to_owned(),
+            started_by: StartedBy::Person,
+            via: None,
+        };
+        let id = OrchestrationId::parse(&id).unwrap();
+        assert_eq!(agreed_before(&other, &id), []);
         assert_eq!(again.prompt, "Build");
     }
 
