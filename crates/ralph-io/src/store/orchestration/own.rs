@@ -1,7 +1,7 @@
 //! What Ralph keeps of an orchestration: the request, the results of calls, and the record from which the
 //! status files are rendered.
 
-use crate::{project::safe_read, store::document::Document};
+use crate::store::document::Document;
 use anyhow::{Result, bail};
 use ralph_core::modes::orchestration::invocation::Running;
 use ralph_core::modes::orchestration::record::Record;
@@ -14,9 +14,6 @@ use std::path::Path;
 
 /// The version that is written, and the newest that is read.
 const VERSION: u32 = 1;
-
-/// Larger than any request with all calls of an orchestration.
-const LARGEST: u64 = 8 << 20;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Own {
@@ -86,8 +83,7 @@ impl Own {
 }
 
 fn document(folder: &Path) -> Document<Own> {
-    let read = |path: &Path| safe_read::read(path, LARGEST);
-    Document { read, ..Document::pretty_json(folder.join("session.json")) }
+    Document::pretty_json(folder.join("session.json"))
 }
 
 #[cfg(test)]
