@@ -52,3 +52,17 @@ fn waits(call: &HookCall) -> bool {
     let kind = last.and_then(|state| state.ending).map(|ending| ending.kind);
     kind.is_some_and(|kind| kind.is_completion() || kind == EndingKind::AwaitingFeedback)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn feedback_is_announced_by_the_sentence_alone() {
+        let id = "260131-120000";
+        assert!(is_announced(&format!(" Continue session {id} with new feedback\n")));
+        assert!(!is_announced(&format!("Continue session {id}")));
+        assert!(!is_announced(&format!("Continue session {id} with new feedback: paint it")));
+        assert!(!is_announced("Paint the door"));
+    }
+}

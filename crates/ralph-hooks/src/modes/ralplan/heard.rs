@@ -200,3 +200,21 @@ pub(super) fn reported(call: &HookCall, bound: &Bound) -> Result<Reply> {
     };
     Ok(Reply::go_on(event, form, &format!("Ralph sends this back once:\n{why}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hook_runner::tests::TestLoop;
+
+    #[test]
+    fn one_copy_of_the_hook_hears_for_a_planning_whose_document_is_there() {
+        let at = TestLoop::started(Mode::Ralplan, "log in");
+        let hears = |via| {
+            let call = at.call("PostToolUse", json!({"tool_name": "Agent"}));
+            heard_by(&HookCall { via, ..call }).unwrap().is_some()
+        };
+        assert!(hears(Registration::Settings) && !hears(Registration::Plugin));
+        std::fs::remove_file(plan_files::document(&at.root())).unwrap();
+        assert!(!hears(Registration::Settings));
+    }
+}
