@@ -137,8 +137,8 @@ mod tests {
     fn a_round_that_ends_its_loop_calls_the_user_and_no_other_end_does() {
         let folder = tempfile::tempdir().unwrap();
         let file = LoopFile::at(folder.path().join("state.json"));
-        let mut state = LoopState::default();
-        state.settings = serde_json::json!({"notify": {"command": ["true"]}});
+        let settings = serde_json::json!({"notify": {"command": ["true"]}});
+        let mut state = LoopState { settings, ..LoopState::default() };
         let lines = |state: &LoopState| {
             call_for_killed_run(&file, state);
             journal::read(file.folder()).len()
