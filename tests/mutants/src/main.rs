@@ -313,6 +313,27 @@ impl Group<'_> {
         (self.first..).zip(self.listed.iter().take(self.n_drawn))
     }
 
+    fn score(&self, played: &[u32], fates: &[Fate]) -> Score {
+        let n = |wanted: fn(&Fate) -> bool| fates.iter().filter(|fate| wanted(fate)).count();
+        let last = played.last().map_or(0, |last| last + 1 - self.first);
+        let mut score = Score {
+            n_listed: self.listed.len(),
+            n_left_out: last as usize - played.len(),
+            n_tried: n(|fate| *fate != Fate::NotTried),
+            n_noticed: n(|fate| matches!(fate, Fate::Noticed(_))),
+            n_late: n(|fate| *fate == Fate::Noticed(Ending::Late)),
+            missed: Vec::new(),
+        };
+        for (number, fate) in played.iter().zip(fates) {
+            if let Fate::Missed(n_tests) = fate {
+                println!("missed, reached by {n_tests} tests: {}", self.named(*number));
+                score.missed.push(lasting(self.named(*number)));
+            }
+        }
+        score.missed.sort();
+        score
+    }
+
     fn named(&self, number: u32) -> &str {
         &self.listed[(number - self.first) as usize].name
     }
@@ -333,8 +354,8 @@ fn run(options: &Options) -> Outcome<bool> {
         let mut listed = match listed(options, under, &folder)? {
             Ok(listed) => listed,
             Err(why) => {
-                println!("proof | {part} | 0 mutants | {why}");
-                return Ok(true);
+                println!("proof | {part} | 0 mutants of {under} | {why}");
+                continue;
             }
         };
         shuffle(&mut listed, options.seed);
@@ -343,6 +364,9 @@ fn run(options: &Options) -> Outcome<bool> {
         let n_drawn = listed.len().min(sample + sample / 5);
         groups.push(Group { under, listed, first, n_drawn });
         first += u32::try_from(n_drawn)?;
+    }
+    if groups.is_empty() {
+        return Ok(true);
     }
     let drawn: Vec<_> = groups.iter().flat_map(Group::drawn).collect();
     let packages: Outcome<BTreeSet<&str>> =
@@ -366,27 +390,11 @@ fn run(options: &Options) -> Outcome<bool> {
         let of_group = group.drawn().map(|(number, _)| number);
         let played: Vec<u32> =
             of_group.filter(|number| compiled.contains(number)).take(sample).collect();
-        let last = played.last().map_or(0, |last| last + 1 - group.first);
         let fates = play::play(&folder, &played, &tests, deadline)?;
         say(format!("played {}", group.under));
 
-        let n = |wanted: fn(&Fate) -> bool| fates.iter().filter(|fate| wanted(fate)).count();
-        let n_not_tried = n(|fate| *fate == Fate::NotTried);
-        let mut score = Score {
-            n_listed: group.listed.len(),
-            n_left_out: last as usize - played.len(),
-            n_tried: fates.len() - n_not_tried,
-            n_noticed: n(|fate| matches!(fate, Fate::Noticed(_))),
-            n_late: n(|fate| *fate == Fate::Noticed(Ending::Late)),
-            missed: Vec::new(),
-        };
-        for (number, fate) in played.iter().zip(&fates) {
-            if let Fate::Missed(n_tests) = fate {
-                println!("missed, reached by {n_tests} tests: {}", group.named(*number));
-                score.missed.push(lasting(group.named(*number)));
-            }
-        }
-        score.missed.sort();
+        let score = group.score(&played, &fates);
+        let n_not_tried = fates.len() - score.n_tried;
         if n_not_tried > 0 {
             println!("not tried: {n_not_tried}");
         }

@@ -214,8 +214,7 @@ fn a_baseline_that_was_asked_for_once_is_run_before_the_work() {
 }
 
 #[test]
-fn a_loop_that_was_taken_or_has_ended_meanwhile_is_not_taken_up_and_one_that_goes_on_is_not_frozen_anew()
- {
+fn a_loop_that_was_taken_or_ended_is_not_taken_up_and_one_that_goes_on_is_not_frozen_anew() {
     let at = TestLoop::started(Mode::Plain, "task --ac \"it is there=test -e door\"");
     let request = LoopRequest::default();
     let take_up = |is_planned| take_up(&asked(&at, &request), Some(&at.file), is_planned).unwrap();
