@@ -142,10 +142,6 @@ pub(crate) fn live_in_project(home: &Home, root: &Path) -> impl Iterator<Item = 
     live(home).filter(move |state| identity(Path::new(&state.project_root)) == here)
 }
 
-fn is_planned(state: &LoopState) -> bool {
-    state.phase == Phase::Planned
-}
-
 /// Starts or continues a plain loop.
 pub(crate) fn begin_plain(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     let bound_file = file_of(asked.home, asked.session_id)?;
@@ -165,7 +161,9 @@ pub(crate) fn begin_plain(asked: &StartRequest<'_>) -> Result<StartOutcome> {
         project_file = lifecycle::of_project(asked.home, &asked.project_root)?;
         project = read(project_file.as_ref())?;
     }
-    if asked.request.task.is_none() && project.as_ref().is_none_or(|state| !is_planned(state)) {
+    if asked.request.task.is_none()
+        && project.as_ref().is_none_or(|state| state.phase != Phase::Planned)
+    {
         let live = live_in_project(asked.home, &asked.project_root);
         project = live.max_by_key(|state| state.created_at).or(project);
     }
