@@ -28,6 +28,22 @@ pub struct Test<'a> {
     pub name: String,
     pub seconds: f64,
     pub reached: BTreeSet<u32>,
+    /// How often it was played with a mutant, and how often it noticed one.
+    pub record: Record,
+}
+
+#[derive(Default)]
+pub struct Record {
+    played: AtomicUsize,
+    noticed: AtomicUsize,
+}
+
+impl Test<'_> {
+    /// The seconds that it is expected to take for each mutant that it notices.
+    fn price(&self) -> f64 {
+        let count = |one: &AtomicUsize| one.load(Ordering::Relaxed) as f64;
+        self.seconds * (count(&self.record.played) + 1.0) / (count(&self.record.noticed) + 0.02)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -57,6 +73,7 @@ impl Suite {
             name: name.to_owned(),
             seconds: 0.0,
             reached: BTreeSet::new(),
+            record: Record::default(),
         };
         Ok(names.map(test).collect())
     }
@@ -137,6 +154,14 @@ impl Worker<'_> {
         Ok(false)
     }
 
+    /// Those of the tests that failed in the last run.
+    fn failed<'t>(&self, names: &[&'t str]) -> Vec<&'t str> {
+        let output = fs::read(self.folder.join("output")).unwrap_or_default();
+        let output = String::from_utf8_lossy(&output);
+        let has_failed = |name: &&&str| output.contains(&format!("test {name} ... FAILED"));
+        names.iter().filter(has_failed).copied().collect()
+    }
+
     /// The tests are those that reach it, the best first. The first alone, then twice as many each time.
     fn play(&self, mutant: u32, tests: &[&Test]) -> Outcome<Fate> {
         let (mut rest, mut most) = (tests, 1);
@@ -145,18 +170,27 @@ impl Worker<'_> {
                 rest.iter().take(most).take_while(|test| std::ptr::eq(test.suite, first.suite));
             let (chunk, later) = rest.split_at(same.count());
             (rest, most) = (later, most * 2);
-            let names: Vec<&str> = chunk.iter().map(|test| test.name.as_str()).collect();
             let seconds: f64 = chunk.iter().map(|test| test.seconds).sum();
             // What starts processes took as long while as much ran beside it.
             let (least, times, tries) =
                 if first.suite.pure { (5.0, 10.0, 1) } else { (20.0, 2.0, 2) };
             let limit = Duration::from_secs_f64(least + times * seconds);
             // What waits for processes may fail for want of a processor: not twice.
-            let mut ending = Ending::Failed;
+            let mut names: Vec<&str> = chunk.iter().map(|test| test.name.as_str()).collect();
+            let (mut ending, mut failed) = (Ending::Failed, Vec::new());
             for _ in 0..tries {
                 if ending == Ending::Failed {
                     ending = self.run(&mutant.to_string(), first.suite, &names, limit)?;
+                    failed = self.failed(&names);
+                    if !failed.is_empty() {
+                        names.clone_from(&failed);
+                    }
                 }
+            }
+            for test in chunk {
+                let has_failed = usize::from(failed.contains(&test.name.as_str()));
+                test.record.noticed.fetch_add(has_failed, Ordering::Relaxed);
+                test.record.played.fetch_add(1, Ordering::Relaxed);
             }
             if ending != Ending::Passed {
                 return Ok(Fate::Noticed(ending));
@@ -231,7 +265,7 @@ pub fn play(
         let mut reaching: Vec<&Test> =
             tests.iter().filter(|test| test.reached.contains(&mutants[at])).collect();
         reaching.sort_by(|a, b| {
-            (a.suite.rank.cmp(&b.suite.rank)).then(a.seconds.total_cmp(&b.seconds))
+            (a.suite.rank.cmp(&b.suite.rank)).then(a.price().total_cmp(&b.price()))
         });
         worker.play(mutants[at], &reaching)
     })
