@@ -1,7 +1,7 @@
 //! Mistakes on the command line: one line each, one exit code for each cause, and advice that works.
 
 use crate::world::{World, start};
-use ralph_core::guard::human_only::ALIASES;
+use ralph_core::guard::commands::ALIASES;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 
 use crate::world::World;
 use ralph::cli::Reach;
-use ralph_core::guard::human_only::{self, PERSONS_ONLY};
+use ralph_core::guard::commands::{self, PERSONS_ONLY};
 use ralph_test_support::commands;
 
 const REFUSED: [&[&str]; 20] = [
@@ -109,7 +109,7 @@ fn given<'a>(world: &World, command: &'a str) -> Option<Vec<&'a str>> {
 fn the_commands_for_the_user_only_are_those_of_the_guards_list() {
     for (words, reach) in commands() {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let is_listed = human_only::find(&words).is_some();
+        let is_listed = commands::find(&words).is_some();
         assert_eq!(is_listed, reach == Reach::User, "{words:?}");
     }
     let world = World::new();
@@ -166,10 +166,10 @@ fn what_a_person_agrees_to_is_refused_below_any_client_and_given_elsewhere() {
     world.write("project/.claude/ralph.toml", "max_iterations = 7\n");
     let mut n_refused = 0;
     for (command, ..) in PERSONS_ONLY {
-        let is_meant = human_only::is_refused_to_every_model(command);
+        let is_meant = commands::is_refused_to_every_model(command);
         // What begins something would work, or ask the user's own configuration.
         let given =
-            given(&world, command).filter(|_| is_meant || human_only::stops_or_looks(command));
+            given(&world, command).filter(|_| is_meant || commands::stops_or_looks(command));
         let Some(given) = given else { continue };
         let below = world.in_session("S", &given, "");
         let is_refused = below.stderr.contains("runs below a Claude Code client");

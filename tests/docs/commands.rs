@@ -5,7 +5,7 @@
 //! with `ralph` or `/ralph`.
 
 use super::{read, root};
-use ralph_core::guard::human_only::without_alias;
+use ralph_core::guard::commands::without_alias;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;

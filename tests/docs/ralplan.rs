@@ -7,7 +7,7 @@ use super::front_matter::FrontMatter;
 use super::{agent, check_contains, read, root, skill, skills};
 use jiff::Timestamp;
 use ralph::cli::Reach;
-use ralph_core::guard::human_only;
+use ralph_core::guard::commands;
 use ralph_core::modes::ralplan::{self, Role, export, formats, gates, question};
 use ralph_core::state::{PlanPhase, RalplanState};
 use ralph_core::text::hex::sha256;
@@ -243,7 +243,7 @@ fn the_planning_skills_may_start_and_give_commands_that_read_and_name_those_of_t
         }
         for command in ["ralplan approve", "ralplan adjust", "ralplan discard"] {
             check_contains(&text, &[&format!("`ralph {command}")]);
-            assert!(human_only::refusal(command).is_some(), "{command}");
+            assert!(commands::refusal(command).is_some(), "{command}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The page of all commands: what the executable prints for `--help`, word for word.
 
-use ralph_core::guard::human_only::ALIASES;
+use ralph_core::guard::commands::ALIASES;
 use std::fmt::Write;
 use std::process::{Command, Stdio};
 

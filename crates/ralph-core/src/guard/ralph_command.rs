@@ -2,14 +2,14 @@
 //! itself, but the model is told at once what a person types; and in a text that the client would submit as
 //! theirs.
 
-use crate::guard::human_only;
+use crate::guard::commands;
 use crate::shell::programs::behind_wrappers;
 use crate::shell::{self, Simple};
 
 /// True for a `ralph` command that changes nothing, and that a planning needs.
 pub(super) fn only_reads(simple: &Simple) -> bool {
     let words: Vec<&str> = simple.arguments().iter().map(|word| word.text.as_str()).collect();
-    let words = human_only::without_alias(words.into_iter().map(str::to_owned).collect::<Vec<_>>());
+    let words = commands::without_alias(words.into_iter().map(str::to_owned).collect::<Vec<_>>());
     let command = words.first().map_or("", String::as_str);
     matches!(command, "explain" | "next" | "replay" | "status")
         && !words.contains(&"--begin".to_owned())
@@ -27,8 +27,8 @@ pub(super) fn refused(line: &str) -> Option<String> {
             ("ralph", words) => {
                 // The one that a skill gives for its own session.
                 let is_own = matches!(words, ["start", "--session", _, "-"]);
-                let (command, typed) = human_only::find(words).filter(|_| !is_own)?;
-                let reason = human_only::reason(command, typed);
+                let (command, typed) = commands::find(words).filter(|_| !is_own)?;
+                let reason = commands::reason(command, typed);
                 Some(format!("{reason}. You may use `ralph task …` (not `import`) and `ralph status`. Go on with the work."))
             }
             _ => None,
@@ -64,7 +64,7 @@ pub(super) fn named_in(text: &str) -> Option<String> {
         (at..end).skip(1).map(move |from| from..end)
     });
     behind
-        .find_map(|next| human_only::find(&words[next]))
+        .find_map(|next| commands::find(&words[next]))
         .map(|(command, _)| format!("ralph {command}"))
 }
 
@@ -78,9 +78,9 @@ pub(super) fn typed(text: &str) -> Option<String> {
     ];
     let words: Vec<&str> = text.split_whitespace().collect();
     let rest = words.strip_prefix(&["ralph"])?.iter().map(|word| (*word).to_owned()).collect();
-    let rest = human_only::without_alias::<String>(rest);
+    let rest = commands::without_alias::<String>(rest);
     let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
-    let (command, _) = human_only::find(&rest)?;
+    let (command, _) = commands::find(&rest)?;
     let n = command.split(' ').count();
     let is_whole =
         TAKE_WORDS.contains(&rest[0]) || rest[n..].iter().all(|word| word.starts_with('-'));

@@ -8,7 +8,7 @@ use crate::store::atomic;
 use crate::store::journal::{self, JournalEntry};
 use crate::store::loop_file::LoopFile;
 use anyhow::{Context, Result};
-use ralph_core::guard::human_only::present_name;
+use ralph_core::guard::commands::present_name;
 use ralph_core::state::LoopState;
 use ralph_core::views::notice::{self, NoticeEvent};
 use rustix::fs::OFlags;

@@ -5,7 +5,7 @@ use crate::command::screen;
 use anyhow::{Context, Result};
 use clap_complete::Shell;
 use clap_complete::env::{CompleteEnv, Shells};
-use ralph_core::guard::human_only::ALIASES;
+use ralph_core::guard::commands::ALIASES;
 
 /// The variable by which a shell asks for completions; it holds the shell's name.
 const VARIABLE: &str = "RALPH_COMPLETIONS";

@@ -4,7 +4,7 @@ use crate::command::exit::{Exit, usage};
 use crate::command::screen;
 use anyhow::Result;
 use clap::Command;
-use ralph_core::guard::human_only;
+use ralph_core::guard::commands;
 use std::fmt::Write;
 
 /// Commands with one purpose.
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     command.build();
     let mut found = &mut command;
-    let names = human_only::without_alias(args.command.clone());
+    let names = commands::without_alias(args.command.clone());
     for name in names.iter().filter(|name| !name.starts_with('-')) {
         found = found.find_subcommand_mut(name).ok_or_else(|| {
             let why = format!("`ralph` has no command `{}`", screen::visible(name));

@@ -43,7 +43,7 @@ use crate::runs::{shared, worker};
 use anyhow::Result;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args as _, FromArgMatches, Parser, Subcommand};
-use ralph_core::guard::human_only as rules;
+use ralph_core::guard::commands as rules;
 use ralph_io::client::{self, client_settings::ClientSettings};
 use ralph_io::project::settings;
 use std::ffi::OsString;

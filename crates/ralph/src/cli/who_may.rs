@@ -8,7 +8,7 @@ use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::select_loop;
 use anyhow::{Context, Result, bail};
-use ralph_core::guard::human_only as users;
+use ralph_core::guard::commands as users;
 use ralph_core::guard::speaker::{self, Speaker};
 use ralph_core::state::LoopState;
 use ralph_core::views::messages;

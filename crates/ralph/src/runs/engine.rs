@@ -14,7 +14,7 @@ use crate::runs::build::events::Answer;
 use crate::runs::client::{ClientRound, RoundResult};
 use anyhow::{Context, Result};
 use jiff::{SignedDuration, Timestamp};
-use ralph_core::guard::human_only::present_name;
+use ralph_core::guard::commands::present_name;
 use ralph_core::modes::build;
 use ralph_core::state::{EndingKind, EndingTone, LoopState, PauseCause};
 use ralph_core::stop;

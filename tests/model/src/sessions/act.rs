@@ -3,7 +3,7 @@
 use super::client::{Client, Typed};
 use super::hooks::{self, Call};
 use super::{Answer, FOREIGN, Sessions, World};
-use ralph_core::guard::human_only;
+use ralph_core::guard::commands;
 use ralph_core::protocol::event::ToolInput;
 use ralph_core::state::{PauseCause, Registration};
 use serde_json::json;
@@ -313,7 +313,7 @@ fn say_persons(model: &Sessions, world: &mut World, command: &str) -> Vec<Answer
     let denied = answers.iter().any(|answer| matches!(answer, Answer::Deny | Answer::Cut));
     let here = super::client::session_id(world.client.session);
     let in_session = world.looped.as_ref().is_some_and(|one| one.is_live() && one.is_of(&here));
-    let refused = in_session && human_only::refusal(command).is_some();
+    let refused = in_session && commands::refusal(command).is_some();
     let anothers = !in_session;
     if !denied && !refused && !anothers {
         match command {

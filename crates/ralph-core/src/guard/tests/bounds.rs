@@ -1,11 +1,11 @@
 //! The bounds, names and texts of the guard, each in whole.
 
 use super::*;
-use crate::guard::gates::{UnreadableCall, judge_unreadable};
-use crate::guard::human_only::{
+use crate::guard::commands::{
     RefusedTo, begins, find, is_refused_to_every_model, present_name, reason_below_client, refusal,
     stops_or_looks, typed, typed_alias, without_alias,
 };
+use crate::guard::gates::{UnreadableCall, judge_unreadable};
 use crate::guard::speaker::{
     Input, Process, ProcessLine, Speaker, Top, hidden, is_below_any_client, is_client,
     is_from_client, not_from_client, of_command, unplaceable,
@@ -248,7 +248,7 @@ fn each_rule_has_its_name_in_the_journal() {
 
 #[test]
 fn a_command_is_refused_to_whom_it_stands_for() {
-    use human_only::PERSONS_ONLY;
+    use commands::PERSONS_ONLY;
     for (command, what, to) in PERSONS_ONLY {
         assert_eq!(typed(command), Some(what));
         assert_eq!(is_refused_to_every_model(command), to == RefusedTo::EveryModel, "{command}");

@@ -4,7 +4,7 @@
 use crate::hook_runner::HookCall;
 use crate::modes::orchestration::routing;
 use anyhow::Result;
-use ralph_core::guard::human_only;
+use ralph_core::guard::commands;
 use ralph_core::modes::orchestration::agents::AgentRole;
 use ralph_core::modes::orchestration::files::{OrchestrationFile, SESSIONS};
 use ralph_core::modes::orchestration::id::OrchestrationId;
@@ -191,7 +191,7 @@ pub(super) fn marked(
 fn words_of(simple: &Simple) -> Vec<String> {
     let words = simple.arguments().iter().map(|word| word.text.clone());
     let is_ralph = simple.name() == "ralph";
-    if is_ralph { human_only::without_alias(words.collect()) } else { Vec::new() }
+    if is_ralph { commands::without_alias(words.collect()) } else { Vec::new() }
 }
 
 /// Matches `ralph team repair`, wherever its options stand.
