@@ -1,8 +1,7 @@
 //! Inside the session of a live loop, some commands are for a person only.
 
 use crate::world::World;
-use ralph::cli::Reach;
-use ralph_core::guard::commands::{self, PERSONS_ONLY};
+use ralph_core::guard::commands::{self, CommandRow, Reach, Trait, users};
 use ralph_test_support::commands;
 
 const REFUSED: [&[&str]; 20] = [
@@ -77,7 +76,7 @@ fn a_persons_commands_are_refused_and_nothing_changes() {
 fn every_command_of_the_list_that_exists_is_refused() {
     let world = World::new().live_loop("S");
     let mut refused = 0;
-    for (command, ..) in PERSONS_ONLY {
+    for CommandRow { name: command, .. } in users() {
         let Some(given) = given(&world, command) else { continue };
         let printed = world.in_session("S", &given, "");
         assert_eq!((printed.exit, printed.stdout.as_str()), (1, ""), "{command}: {printed:?}");
@@ -105,17 +104,37 @@ fn given<'a>(world: &World, command: &'a str) -> Option<Vec<&'a str>> {
     })
 }
 
+/// The table of commands and the one of their arguments hold the same.
 #[test]
-fn the_commands_for_the_user_only_are_those_of_the_guards_list() {
+fn each_command_has_a_row_and_each_row_is_a_command() {
     for (words, reach) in commands() {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let is_listed = commands::find(&words).is_some();
-        assert_eq!(is_listed, reach == Reach::User, "{words:?}");
+        // Those of `delegate` share its row.
+        let name = if words[0] == "delegate" { words[0].to_owned() } else { words.join(" ") };
+        let row = commands::named(&name).unwrap_or_else(|| panic!("`{name}` has no row"));
+        assert_eq!(reach, row.reach, "{name}");
+    }
+    for row in commands::all() {
+        let (mut command, table) = (ralph::cli::command(), row.name.split(' '));
+        command.build();
+        let (options, words): (Vec<&str>, Vec<&str>) =
+            table.partition(|word| word.starts_with('-'));
+        let mut found = &command;
+        for word in words {
+            found = found.find_subcommand(word).unwrap_or_else(|| panic!("{}", row.name));
+        }
+        // Of a signal, only its kinds know a shared loop.
+        let with_kinds = [found].into_iter().chain(found.get_subcommands());
+        let known: Vec<&str> =
+            with_kinds.flat_map(|one| one.get_arguments().filter_map(|it| it.get_long())).collect();
+        for option in options {
+            assert!(known.contains(&option.trim_start_matches('-')), "{}", row.name);
+        }
     }
     let world = World::new();
-    for (command, ..) in PERSONS_ONLY {
-        let Some(given) = given(&world, command) else { continue };
-        assert_eq!(ralph::cli::reach(&given), Some(Reach::User), "{command}");
+    for CommandRow { name, .. } in users() {
+        let Some(given) = given(&world, name) else { continue };
+        assert_eq!(ralph::cli::reach(&given), Some(Reach::User), "{name}");
     }
 }
 
@@ -165,11 +184,10 @@ fn what_a_person_agrees_to_is_refused_below_any_client_and_given_elsewhere() {
     let world = World::new();
     world.write("project/.claude/ralph.toml", "max_iterations = 7\n");
     let mut n_refused = 0;
-    for (command, ..) in PERSONS_ONLY {
-        let is_meant = commands::is_refused_to_every_model(command);
+    for row in users() {
+        let (command, is_meant) = (row.name, row.is(Trait::NoModels));
         // What begins something would work, or ask the user's own configuration.
-        let given =
-            given(&world, command).filter(|_| is_meant || commands::stops_or_looks(command));
+        let given = given(&world, command).filter(|_| is_meant || row.is(Trait::Stops));
         let Some(given) = given else { continue };
         let below = world.in_session("S", &given, "");
         let is_refused = below.stderr.contains("runs below a Claude Code client");

@@ -3,7 +3,7 @@
 
 use crate::cases;
 use clap::Command;
-use ralph::cli::Reach;
+use ralph_core::guard::commands::Reach;
 use ralph_test_support::commands;
 use std::collections::BTreeSet;
 

@@ -6,8 +6,8 @@
 use super::front_matter::FrontMatter;
 use super::{agent, check_contains, read, root, skill, skills};
 use jiff::Timestamp;
-use ralph::cli::Reach;
 use ralph_core::guard::commands;
+use ralph_core::guard::commands::Reach;
 use ralph_core::modes::ralplan::{self, Role, export, formats, gates, question};
 use ralph_core::state::{PlanPhase, RalplanState};
 use ralph_core::text::hex::sha256;

@@ -1,7 +1,7 @@
 //! Every command of `ralph`, each in a short form that can be parsed.
 
 use clap::{Arg, Command};
-use ralph::cli::Reach;
+use ralph_core::guard::commands::Reach;
 
 /// The words of each command, without arguments, and what the command may reach.
 pub fn commands() -> Vec<(Vec<String>, Reach)> {

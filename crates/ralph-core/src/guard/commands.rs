@@ -1,43 +1,224 @@
-//! Commands that only a person may give, and how they give them without leaving the conversation.
+//! The commands of `ralph`: what each may reach, who may give it, where the help lists it, and its other
+//! names. Their arguments and the words of their help stand with their variants in `cli` of the `ralph` crate.
 //!
-//! The commands are refused inside the session of a live loop, whoever runs the shell: there it is
-//! the model that types. Those by which a person agrees to something, or reaches other machines, are
+//! The user's commands are refused inside the session of a live loop, whoever runs the shell: there it is
+//! the model that types. Those by which the user agrees to something, or reaches other machines, are
 //! refused below every client.
-//!
-//! The aliases stand beside them, since a command is refused under each of its names.
 
 use std::ffi::OsStr;
 
-/// To whose model a command is refused.
+/// What a command may reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RefusedTo {
-    /// That of a live loop.
-    LoopsModel,
-    /// That of every client, also in a session without a loop.
-    EveryModel,
+pub enum Reach {
+    /// It changes nothing, except what Ralph remembers for itself.
+    Reads,
+    /// It changes the state of one loop, orchestration or refinement, or runs what the user agreed
+    /// to.
+    OneLoop,
+    /// It writes elsewhere, or runs other programs.
+    Elsewhere,
+    /// Only the user may give it.
+    User,
+    /// Ralph itself starts it, with an order that the model cannot give.
+    Internal,
 }
 
-use RefusedTo::{EveryModel, LoopsModel};
+use Reach::{Elsewhere, Internal, OneLoop, Reads, User};
 
-/// Commands for a person only, each with what they type in the session instead. An empty string
-/// means that the command can be given only in another terminal. In a text that is not a command line the first match is
-/// reported, so `run` comes last. `status --shared` asks the remote, by the programs that the clone's configuration names.
-#[rustfmt::skip]
-pub const PERSONS_ONLY: [(&str, &str, RefusedTo); 33] = [
-    ("start", "/ralph", LoopsModel), ("task import", "/ralph-plan", LoopsModel), ("plan", "", LoopsModel),
-    ("share", "/ralph share", EveryModel),
-    ("status --shared", "", LoopsModel), ("refine loop", "", LoopsModel),
-    ("accept", "/ralph accept", EveryModel), ("cancel --shared", "", EveryModel),
-    ("cancel", "/ralph-cancel", LoopsModel), ("pause --shared", "", EveryModel), ("pause", "ralph pause", LoopsModel),
-    ("resume --shared", "", EveryModel), ("resume", "/ralph resume", EveryModel), ("adopt", "", LoopsModel),
-    ("trust --shared", "", EveryModel), ("trust", "/ralph trust", EveryModel), ("team new", "", LoopsModel),
-    ("team feedback", "", EveryModel), ("team run", "", LoopsModel), ("next --begin", "", LoopsModel),
-    ("signal --shared", "", EveryModel), ("signal", "/ralph steer TEXT", EveryModel), ("watch", "", LoopsModel),
-    ("install", "", LoopsModel), ("uninstall", "", LoopsModel), ("doctor --fix", "", LoopsModel),
-    ("restore", "", LoopsModel), ("ralplan run", "", LoopsModel), ("ralplan approve", "", EveryModel),
-    ("ralplan adjust", "", EveryModel), ("ralplan discard", "", EveryModel), ("run --shared", "", EveryModel),
-    ("run", "", LoopsModel),
+/// What else is true of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trait {
+    /// It is refused below every client, also where no loop is live.
+    NoModels,
+    /// It only stops a loop or looks at it. A process that Ralph cannot place may give it: it may be
+    /// the user's new terminal, and a user must always be able to stop a loop.
+    Stops,
+    /// It starts something in a project, and concerns only the loops there. If the speaker is unknown,
+    /// it is refused only while a loop is live in the same project, so that a timer can start work
+    /// elsewhere.
+    Begins,
+    /// A round hands over its work by it, without a loop of its own.
+    HandsOver,
+}
+
+use Trait::{Begins, HandsOver, NoModels, Stops};
+
+/// A command, or one with the option that makes another command of it.
+#[derive(Debug)]
+pub struct CommandRow {
+    pub name: &'static str,
+    pub reach: Reach,
+    /// What the user types in the session instead of this command; empty if it can be given only in
+    /// another terminal.
+    pub typed: &'static str,
+    traits: &'static [Trait],
+}
+
+const fn row(name: &'static str, reach: Reach) -> CommandRow {
+    CommandRow { name, reach, typed: "", traits: &[] }
+}
+
+const fn user(name: &'static str, typed: &'static str, traits: &'static [Trait]) -> CommandRow {
+    CommandRow { name, reach: User, typed, traits }
+}
+
+impl CommandRow {
+    pub fn is(&self, what: Trait) -> bool {
+        self.traits.contains(&what)
+    }
+
+    /// True if these words behind `ralph` give it. Options between its words do not count.
+    fn is_given(&self, words: &[String]) -> bool {
+        let plain: Vec<&String> = words.iter().filter(|word| !word.starts_with('-')).collect();
+        self.name.split(' ').enumerate().all(|(at, part)| match part.starts_with('-') {
+            true => words.iter().any(|word| word == part),
+            false => plain.get(at).is_some_and(|word| *word == part),
+        })
+    }
+}
+
+/// Commands with one purpose, in the order of the help.
+#[derive(Debug)]
+pub struct Group {
+    pub name: &'static str,
+    /// Those of `ralph --help`, which fits a terminal of 24 lines.
+    pub first: &'static [CommandRow],
+    /// Those that only `ralph help --all` adds.
+    pub others: &'static [CommandRow],
+}
+
+/// The commands that the help lists.
+pub const GROUPS: [Group; 4] = [
+    Group {
+        name: "Work",
+        first: &[
+            user("run", "", &[Begins]),
+            user("run --shared", "", &[Begins, NoModels]),
+            user("start", "/ralph", &[Begins]),
+            user("plan", "", &[Begins]),
+            user("ralplan run", "", &[Begins]),
+            user("ralplan approve", "", &[NoModels]),
+            user("ralplan adjust", "", &[NoModels]),
+            user("ralplan discard", "", &[NoModels]),
+            user("refine loop", "", &[Begins]),
+            CommandRow { traits: &[HandsOver], ..row("refine begin", OneLoop) },
+            row("refine end", OneLoop),
+            row("refine prompt", Reads),
+            row("refine ideas", Reads),
+            row("refine peek", Elsewhere),
+            row("refine attach", Elsewhere),
+            row("try", OneLoop),
+        ],
+        others: &[
+            row("parallel merge", OneLoop),
+            row("parallel clean", OneLoop),
+            user("share", "/ralph share", &[Begins, NoModels]),
+            user("team new", "", &[Begins]),
+            user("team feedback", "", &[NoModels]),
+            row("team validate", Reads),
+            row("team repair", OneLoop),
+            user("team run", "", &[Begins]),
+            row("task list", Reads),
+            row("task add", OneLoop),
+            row("task deps", OneLoop),
+            row("task graph", Reads),
+            row("task sync", OneLoop),
+            user("task import", "/ralph-plan", &[Begins]),
+            CommandRow { traits: &[HandsOver], ..row("check", OneLoop) },
+        ],
+    },
+    Group {
+        name: "Look",
+        first: &[
+            row("status", Reads),
+            // It asks the remote, by the programs that the clone's configuration names.
+            user("status --shared", "", &[Stops]),
+            user("watch", "", &[Stops]),
+            row("explain", Reads),
+            row("report", Reads),
+            row("report --html", Elsewhere),
+        ],
+        others: &[
+            row("log", Reads),
+            row("context", Reads),
+            row("diff", Reads),
+            row("checkpoint", Reads),
+            row("replay", Reads),
+        ],
+    },
+    Group {
+        name: "Steer",
+        first: &[
+            user("signal", "/ralph steer TEXT", &[NoModels]),
+            user("signal --shared", "", &[NoModels]),
+            user("pause", "ralph pause", &[Stops]),
+            user("pause --shared", "", &[Stops, NoModels]),
+            user("resume", "/ralph resume", &[NoModels]),
+            user("resume --shared", "", &[NoModels]),
+            user("cancel", "/ralph-cancel", &[Stops]),
+            user("cancel --shared", "", &[Stops, NoModels]),
+        ],
+        others: &[
+            user("adopt", "", &[]),
+            user("accept", "/ralph accept", &[NoModels]),
+            user("restore", "", &[]),
+            user("trust", "/ralph trust", &[NoModels]),
+            user("trust --shared", "", &[NoModels]),
+        ],
+    },
+    Group {
+        name: "Set up",
+        first: &[
+            user("install", "", &[Begins]),
+            row("doctor", Elsewhere),
+            user("doctor --fix", "", &[]),
+        ],
+        others: &[user("uninstall", "", &[]), row("demo", Elsewhere), row("completions", Reads)],
+    },
 ];
+
+/// For skills and settings: documented, but in no list and no completion.
+const PLUMBING: [CommandRow; 6] = [
+    row("blocked", OneLoop),
+    CommandRow { traits: &[HandsOver], ..row("mark", OneLoop) },
+    row("next", Reads),
+    user("next --begin", "", &[]),
+    row("statusline", Reads),
+    row("statusline --with", Elsewhere),
+];
+
+/// Ralph itself starts them, or a release; not documented.
+const UNDOCUMENTED: [CommandRow; 8] = [
+    row("supervise", Internal),
+    row("delegate", Internal),
+    row("round", Internal),
+    row("exchange", Internal),
+    row("integrate", Internal),
+    row("refine within", Internal),
+    row("man", Elsewhere),
+    row("help", Reads),
+];
+
+/// All commands.
+pub fn all() -> impl Iterator<Item = &'static CommandRow> {
+    let listed = GROUPS.iter().flat_map(|group| group.first.iter().chain(group.others));
+    listed.chain(&PLUMBING).chain(&UNDOCUMENTED)
+}
+
+/// The commands that only the user may give.
+pub fn users() -> impl Iterator<Item = &'static CommandRow> {
+    all().filter(|row| row.reach == User)
+}
+
+/// The command of this name.
+pub fn named(name: &str) -> Option<&'static CommandRow> {
+    all().find(|row| row.name == name)
+}
+
+/// True for a command or the last word of one that Ralph itself starts, or a release.
+pub fn is_undocumented(name: &str) -> bool {
+    UNDOCUMENTED.iter().any(|row| row.name.rsplit(' ').next() == Some(name))
+}
 
 /// Other names of commands, which skills and scripts use. Each is rewritten before the words are parsed, so that whoever
 /// may give the command may give it under each name. `session`, the source document's word, comes first: the rows for
@@ -137,63 +318,30 @@ fn renamed<W: AsRef<OsStr> + From<String>>(word: W, former: &str, present: &str)
     }
 }
 
-/// The command for a person only that the words after `ralph` begin, with what a person types instead. Options between
-/// its words do not count.
-pub fn find(words: &[&str]) -> Option<(&'static str, &'static str)> {
+/// The command that the words after `ralph` give, with the option that makes another command of it.
+pub fn given(words: &[&str]) -> Option<&'static CommandRow> {
     let (options, plain): (Vec<&str>, Vec<&str>) =
         words.iter().partition(|word| word.starts_with('-'));
     let mut words = without_alias(plain.into_iter().map(str::to_owned).collect());
     words.extend(options.into_iter().map(str::to_owned));
-    let plain: Vec<&String> = words.iter().filter(|word| !word.starts_with('-')).collect();
-    let is_given = |command: &str| {
-        let mut parts = command.split(' ').enumerate();
-        parts.all(|(at, part)| match part.starts_with('-') {
-            true => words.iter().any(|word| word == part),
-            false => plain.get(at).is_some_and(|word| *word == part),
-        })
-    };
-    let row = PERSONS_ONLY.iter().find(|(command, ..)| is_given(command));
-    row.map(|(command, typed, _)| (*command, *typed))
+    let given = all().filter(|row| row.is_given(&words));
+    given.max_by_key(|row| row.name.split(' ').count())
+}
+
+/// The user's command that the words after `ralph` give.
+pub fn given_users(words: &[&str]) -> Option<&'static CommandRow> {
+    given(words).filter(|row| row.reach == User)
 }
 
 /// Why this command is refused inside the session of a live loop; `None` if it is allowed.
 pub fn refusal(command: &str) -> Option<String> {
-    typed(command).map(|typed| reason(command, typed))
-}
-
-/// What a person types in the session instead of this command; `None` if the model may give it.
-pub fn typed(command: &str) -> Option<&'static str> {
-    PERSONS_ONLY.iter().find(|(known, ..)| *known == command).map(|(_, typed, _)| *typed)
-}
-
-/// True if a command is refused below every client.
-pub fn is_refused_to_every_model(command: &str) -> bool {
-    PERSONS_ONLY.iter().any(|(known, _, to)| *known == command && *to == EveryModel)
-}
-
-/// True if a command only stops a loop or looks at it. A process that Ralph cannot place may give it:
-/// it may be the user's new terminal, and a user must always be able to stop a loop.
-pub fn stops_or_looks(command: &str) -> bool {
-    ["cancel", "cancel --shared", "pause", "pause --shared", "watch", "status --shared"]
-        .contains(&command)
-}
-
-/// Commands that start something in a project. If the speaker is unknown, they are refused only
-/// while a loop is live in the same project, so that a timer can start work elsewhere.
-#[rustfmt::skip]
-const BEGINS: [&str; 11] = [
-    "start", "task import", "plan", "run", "run --shared", "share", "refine loop",
-    "team new", "team run", "ralplan run", "install",
-];
-
-/// True if a command concerns only the loops of its own project.
-pub fn begins(command: &str) -> bool {
-    BEGINS.contains(&command)
+    named(command).filter(|row| row.reach == User).map(reason)
 }
 
 /// The reason in words, with what a person types instead.
-pub fn reason(command: &str, typed: &str) -> String {
-    let how = match typed {
+pub fn reason(row: &CommandRow) -> String {
+    let command = row.name;
+    let how = match row.typed {
         "" => format!("give `ralph {command}` in another terminal"),
         "/ralph-cancel" => "type `/ralph-cancel` in the session, or `ralph cancel` as the whole \
                             prompt while it works, or give it in another terminal"
@@ -215,11 +363,10 @@ pub fn reason(command: &str, typed: &str) -> String {
 }
 
 /// The reason below a client, where no loop need be live.
-pub fn reason_below_client(command: &str) -> String {
-    let typed = match typed(command) {
-        Some(typed) if typed.starts_with("/ralph ") => {
-            format!(", or type `{typed}` in the session")
-        }
+pub fn reason_below_client(row: &CommandRow) -> String {
+    let command = row.name;
+    let typed = match row.typed {
+        typed if typed.starts_with("/ralph ") => format!(", or type `{typed}` in the session"),
         _ => String::new(),
     };
     format!(
@@ -234,17 +381,22 @@ mod tests {
 
     #[test]
     fn each_refusal_says_what_a_person_can_do() {
-        for (command, typed, _) in PERSONS_ONLY {
-            let text = refusal(command).unwrap();
-            assert!(text.contains(&format!("`ralph {command}`")), "{text}");
-            assert!(text.contains(typed) && text.contains("another terminal"), "{text}");
+        for row in users() {
+            let text = reason(row);
+            assert!(text.contains(&format!("`ralph {}`", row.name)), "{text}");
+            assert!(text.contains(row.typed) && text.contains("another terminal"), "{text}");
         }
     }
 
     #[test]
-    fn what_begins_something_is_a_persons_too() {
-        assert!(BEGINS.iter().all(|command| refusal(command).is_some()));
-        assert!(["cancel", "pause", "accept", "uninstall"].iter().all(|it| !begins(it)));
+    fn each_command_has_one_row_and_only_the_users_speak_for_them() {
+        for row in all() {
+            assert_eq!(all().filter(|other| other.name == row.name).count(), 1, "{}", row.name);
+            let is_users =
+                !row.typed.is_empty() || [NoModels, Stops, Begins].iter().any(|it| row.is(*it));
+            assert!(row.reach == User || !is_users, "{}", row.name);
+            assert!(row.reach == OneLoop || !row.is(HandsOver), "{}", row.name);
+        }
     }
 
     #[test]
@@ -278,10 +430,11 @@ mod tests {
             ("parallel run", "run"),
         ] {
             let words: Vec<&str> = alias.split(' ').collect();
-            assert_eq!(find(&words).map(|(command, _)| command), Some(command), "{alias}");
+            assert_eq!(given_users(&words).map(|row| row.name), Some(command), "{alias}");
         }
         for models in ["session next", "session mark T-1 done", "refine status", "parallel next"] {
-            assert_eq!(find(&models.split(' ').collect::<Vec<_>>()), None, "{models}");
+            let words: Vec<&str> = models.split(' ').collect();
+            assert!(given_users(&words).is_none(), "{models}");
         }
     }
 

@@ -27,8 +27,7 @@ pub(super) fn refused(line: &str) -> Option<String> {
             ("ralph", words) => {
                 // The one that a skill gives for its own session.
                 let is_own = matches!(words, ["start", "--session", _, "-"]);
-                let (command, typed) = commands::find(words).filter(|_| !is_own)?;
-                let reason = commands::reason(command, typed);
+                let reason = commands::reason(commands::given_users(words).filter(|_| !is_own)?);
                 Some(format!("{reason}. You may use `ralph task …` (not `import`) and `ralph status`. Go on with the work."))
             }
             _ => None,
@@ -64,8 +63,8 @@ pub(super) fn named_in(text: &str) -> Option<String> {
         (at..end).skip(1).map(move |from| from..end)
     });
     behind
-        .find_map(|next| commands::find(&words[next]))
-        .map(|(command, _)| format!("ralph {command}"))
+        .find_map(|next| commands::given_users(&words[next]))
+        .map(|row| format!("ralph {}", row.name))
 }
 
 /// A text that as a whole is a refused command, as a person would type it.
@@ -80,8 +79,7 @@ pub(super) fn typed(text: &str) -> Option<String> {
     let rest = words.strip_prefix(&["ralph"])?.iter().map(|word| (*word).to_owned()).collect();
     let rest = commands::without_alias::<String>(rest);
     let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
-    let (command, _) = commands::find(&rest)?;
-    let n = command.split(' ').count();
+    let n = commands::given_users(&rest)?.name.split(' ').count();
     let is_whole =
         TAKE_WORDS.contains(&rest[0]) || rest[n..].iter().all(|word| word.starts_with('-'));
     is_whole.then(|| format!("ralph {}", rest[0]))

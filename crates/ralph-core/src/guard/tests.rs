@@ -242,7 +242,7 @@ fn a_line_that_names_a_protected_place_runs_if_all_of_it_only_reads() {
 
 #[test]
 fn a_line_that_plainly_gives_a_persons_command_is_refused_with_what_to_type() {
-    for (command, typed, _) in commands::PERSONS_ONLY {
+    for commands::CommandRow { name: command, typed, .. } in commands::users() {
         for form in [
             "ralph {}",
             "cd x && /usr/local/bin/ralph {} x",

@@ -4,48 +4,12 @@ use crate::command::exit::{Exit, usage};
 use crate::command::screen;
 use anyhow::Result;
 use clap::Command;
-use ralph_core::guard::commands;
+use ralph_core::guard::commands::{self, CommandRow, GROUPS};
 use std::fmt::Write;
-
-/// Commands with one purpose.
-struct Group {
-    name: &'static str,
-    /// Those of `ralph --help`, which fits a terminal of 24 lines.
-    first: &'static [&'static str],
-    /// Those that only `ralph help --all` adds.
-    others: &'static [&'static str],
-}
-
-const GROUPS: [Group; 4] = [
-    Group {
-        name: "Work",
-        first: &["run", "start", "plan", "ralplan", "refine", "try"],
-        others: &["parallel", "share", "team", "task", "check"],
-    },
-    Group {
-        name: "Look",
-        first: &["status", "watch", "explain", "report"],
-        others: &["log", "context", "diff", "checkpoint", "replay"],
-    },
-    Group {
-        name: "Steer",
-        first: &["signal", "pause", "resume", "cancel"],
-        others: &["adopt", "accept", "restore", "trust"],
-    },
-    Group {
-        name: "Set up",
-        first: &["install", "doctor"],
-        others: &["uninstall", "demo", "completions"],
-    },
-];
-
-/// For skills and settings: documented, but in no list and no completion.
-const PLUMBING: [&str; 8] =
-    ["begin", "blocked", "end", "ideas", "mark", "next", "prompt", "statusline"];
 
 /// True for a command that Ralph itself starts, or a release: it has no documentation.
 pub(super) fn is_internal(command: &Command) -> bool {
-    command.is_hide_set() && !PLUMBING.contains(&command.get_name())
+    command.is_hide_set() && commands::is_undocumented(command.get_name())
 }
 
 #[derive(Debug, clap::Args)]
@@ -75,11 +39,18 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     screen::print(found.render_long_help().to_string().trim_end())
 }
 
+/// The words that follow `ralph`, each once.
+fn first_words(rows: &[CommandRow]) -> Vec<&'static str> {
+    let mut words: Vec<&str> = rows.iter().filter_map(|row| row.name.split(' ').next()).collect();
+    words.dedup();
+    words
+}
+
 /// The list of commands by group.
 pub(super) fn listing(command: &Command, all: bool) -> String {
-    let names = |group: &Group| {
+    let names = |group: &commands::Group| {
         let others = if all { group.others } else { &[] };
-        group.first.iter().chain(others).copied().collect::<Vec<_>>()
+        [first_words(group.first), first_words(others)].concat()
     };
     let width = GROUPS.iter().flat_map(names).map(str::len).max().unwrap_or_default();
     let mut text = "Makes Claude Code finish the job\n\nUsage: ralph [COMMAND]\n\n".to_owned();
@@ -107,11 +78,8 @@ mod tests {
     #[test]
     fn each_command_that_is_not_hidden_is_in_one_group() {
         let command = crate::cli::command();
-        let in_groups: Vec<&str> = GROUPS
-            .iter()
-            .flat_map(|group| group.first.iter().chain(group.others))
-            .copied()
-            .collect();
+        let both = |group: &commands::Group| [group.first, group.others].map(first_words).concat();
+        let in_groups: Vec<&str> = GROUPS.iter().flat_map(both).collect();
         let shown: BTreeSet<&str> = command
             .get_subcommands()
             .filter(|one| !one.is_hide_set())
@@ -150,7 +118,7 @@ mod tests {
     fn the_first_page_fits_a_small_terminal() {
         let text = listing(&crate::cli::command(), false);
         assert!(text.lines().count() < 24, "{text}");
-        assert!(GROUPS.iter().map(|group| group.first.len()).sum::<usize>() <= 16);
+        assert!(GROUPS.iter().map(|group| first_words(group.first).len()).sum::<usize>() <= 16);
         let all = listing(&crate::cli::command(), true);
         assert!(all.lines().all(|line| line.chars().count() <= 100), "{all}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

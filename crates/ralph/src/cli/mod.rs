@@ -43,12 +43,11 @@ use crate::runs::{shared, worker};
 use anyhow::Result;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args as _, FromArgMatches, Parser, Subcommand};
-use ralph_core::guard::commands as rules;
+use ralph_core::guard::commands::{self, Reach, Trait};
 use ralph_io::client::{self, client_settings::ClientSettings};
 use ralph_io::project::settings;
 use std::ffi::OsString;
 use std::process::ExitCode;
-pub use who_may::Reach;
 
 #[derive(Parser)]
 #[command(name = "ralph", version, about = "Makes Claude Code finish the job", long_about = None)]
@@ -160,30 +159,19 @@ enum Command {
     Help(help::Args),
 }
 
-/// What the command with this name may reach. The guard's table holds those for the user only; a test compares it with this.
+/// What the command with this name may reach. Two options bring another reach only with some of their values.
 fn reach_of(command: &Command, name: &str) -> Reach {
-    match (command, name) {
-        _ if rules::typed(name).is_some() => Reach::User,
-        (Command::Report(args), _) if args.writes() => Reach::Elsewhere,
-        (Command::Statusline(args), _) if args.runs_another() => Reach::Elsewhere,
-        (_, "doctor" | "demo" | "man" | "refine peek" | "refine attach") => Reach::Elsewhere,
-        (_, "check" | "try" | "blocked" | "mark" | "team repair") => Reach::OneLoop,
-        (_, "parallel merge" | "parallel clean" | "refine begin" | "refine end") => Reach::OneLoop,
-        (_, "task list" | "task graph" | "checkpoint") => Reach::Reads,
-        (Command::Task(_), _) => Reach::OneLoop,
-        (_, "status" | "next" | "log" | "explain" | "replay" | "report" | "diff") => Reach::Reads,
-        (_, "context" | "statusline" | "completions" | "help" | "team validate") => Reach::Reads,
-        (_, "refine prompt" | "refine ideas") => Reach::Reads,
-        (Command::Supervise(_) | Command::Delegate(_) | Command::Round, _) => Reach::Internal,
-        (Command::Exchange | Command::Integrate, _) | (_, "refine within") => Reach::Internal,
-        _ => Reach::User,
+    match command {
+        Command::Report(args) if !args.writes() => Reach::Reads,
+        Command::Statusline(args) if !args.runs_another() => Reach::Reads,
+        _ => commands::named(name).map_or(Reach::User, |row| row.reach),
     }
 }
 
 /// What a command line may reach; `None` if it cannot be parsed.
 pub fn reach(line: &[&str]) -> Option<Reach> {
     let words = line.iter().map(|word| (*word).to_owned()).collect();
-    let words = std::iter::once("ralph".to_owned()).chain(rules::without_alias(words));
+    let words = std::iter::once("ralph".to_owned()).chain(commands::without_alias(words));
     let read = command().try_get_matches_from(words).ok()?;
     Cli::from_arg_matches(&read).ok()?.command.map(|command| reach_of(&command, &name(&read)))
 }
@@ -198,7 +186,8 @@ pub fn command() -> clap::Command {
 /// Refuses a command that begins something where a settings file may not say what its user believes.
 fn has_usable_settings(name: &str) -> Result<()> {
     // Without a home there is no loop, and the command says so itself.
-    let here = match rules::begins(name) && name != "install" {
+    let begins = commands::named(name).is_some_and(|row| row.is(Trait::Begins));
+    let here = match begins && name != "install" {
         true => Here::gather().ok(),
         false => None,
     };
@@ -284,12 +273,12 @@ fn typed() -> Result<(Command, String), clap::Error> {
 fn words() -> Vec<OsString> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
     let given = words.split_off(1.min(words.len()));
-    words.extend(rules::without_alias(given));
+    words.extend(commands::without_alias(given));
     words
 }
 
-/// The command as it is typed, without its arguments. The guard's table of the user's commands decides
-/// which options make another command of it, and whether all its words count.
+/// The command as it is typed, without its arguments. The table of commands decides which options make
+/// another command of it, and whether all its words count.
 fn name(read: &ArgMatches) -> String {
     let (mut words, mut below) = (Vec::new(), read);
     while let Some((word, next)) = below.subcommand() {
@@ -301,7 +290,7 @@ fn name(read: &ArgMatches) -> String {
     let given = ids.filter(|id| below.value_source(id) == Some(ValueSource::CommandLine));
     let options: Vec<String> = given.map(|id| format!("--{id}")).collect();
     words.extend(options.iter().map(String::as_str));
-    rules::find(&words).map_or(name, |(known, _)| known.to_owned())
+    commands::given(&words).map_or(name, |row| row.name.to_owned())
 }
 
 /// The command of a hook or of a run of criteria, which waits for the answer: building the whole table
@@ -360,7 +349,7 @@ fn give_alone(name: &str) -> anyhow::Error {
             .to_owned()
     } else {
         let given: Vec<OsString> = std::env::args_os().skip(1).collect();
-        let name = rules::typed_alias(&given).unwrap_or(name);
+        let name = commands::typed_alias(&given).unwrap_or(name);
         format!(
             "give `ralph {name} …` alone: one command, no pipe, no `&&`, no redirection, no variable"
         )

@@ -8,7 +8,7 @@ use crate::command::context_dir::Here;
 use crate::command::exit::{Exit, bad_state, refused};
 use crate::command::select_loop;
 use anyhow::{Context, Result, bail};
-use ralph_core::guard::commands as users;
+use ralph_core::guard::commands::{self, CommandRow, Reach, Trait};
 use ralph_core::guard::speaker::{self, Speaker};
 use ralph_core::state::LoopState;
 use ralph_core::views::messages;
@@ -25,9 +25,8 @@ pub(super) fn check(command: &Command, reach: Reach, name: &str) -> Result<()> {
     {
         return Err(refused(Exit::No, hidden(name, variable)));
     }
-    let Some(refusal) = users::refusal(name) else {
-        return keep_to_own_loop(command, reach, name);
-    };
+    let row = commands::named(name).filter(|row| row.reach == Reach::User);
+    let Some(row) = row else { return keep_to_own_loop(command, reach, name) };
     let here = Here::gather()?;
     if ancestry::is_of_the_prompt() {
         return check_typed(&here);
@@ -37,21 +36,21 @@ pub(super) fn check(command: &Command, reach: Reach, name: &str) -> Result<()> {
     }
     match command {
         Command::Start(args) if args.repeats_what_was_typed(&here) => return Ok(()),
-        _ if is_in_live_session(&here)? => return Err(refused(Exit::No, refusal)),
+        _ if is_in_live_session(&here)? => return Err(refused(Exit::No, commands::reason(row))),
         _ => {}
     }
-    match speaker(&here, name) {
-        Speaker::Unplaced(names) if !users::stops_or_looks(name) => Err(cannot_place(name, &names)),
-        Speaker::Person | Speaker::Unplaced(_) => check_below_client(name),
-        Speaker::Model => Err(refused(Exit::No, refusal)),
+    match speaker(&here, row) {
+        Speaker::Unplaced(names) if !row.is(Trait::Stops) => Err(cannot_place(row, &names)),
+        Speaker::Person | Speaker::Unplaced(_) => check_below_client(row),
+        Speaker::Model => Err(refused(Exit::No, commands::reason(row))),
         Speaker::Unseen => Err(refused(Exit::No, speaker::hidden(name))),
     }
 }
 
 /// Refuses what speaks for the user, below any client.
-fn check_below_client(command: &str) -> Result<()> {
-    match users::is_refused_to_every_model(command) && ancestry::is_below_client() {
-        true => Err(refused(Exit::No, users::reason_below_client(command))),
+fn check_below_client(row: &CommandRow) -> Result<()> {
+    match row.is(Trait::NoModels) && ancestry::is_below_client() {
+        true => Err(refused(Exit::No, commands::reason_below_client(row))),
         false => Ok(()),
     }
 }
@@ -82,15 +81,15 @@ fn check_typed(here: &Here) -> Result<()> {
 /// Refuses a key of `ralph watch` that lets more happen than its page, if a person may not have
 /// pressed it.
 pub(super) fn check_key(here: &Here, command: &str) -> Result<()> {
-    match speaker(here, command) {
-        Speaker::Unplaced(names) => Err(cannot_place(command, &names)),
-        _ => check_below_client(command),
+    let row = commands::named(command).context("no such command")?;
+    match speaker(here, row) {
+        Speaker::Unplaced(names) => Err(cannot_place(row, &names)),
+        _ => check_below_client(row),
     }
 }
 
-fn cannot_place(command: &str, names: &str) -> anyhow::Error {
-    let typed = users::typed(command).unwrap_or_default();
-    refused(Exit::No, speaker::unplaceable(command, typed, names))
+fn cannot_place(row: &CommandRow, names: &str) -> anyhow::Error {
+    refused(Exit::No, speaker::unplaceable(row.name, row.typed, names))
 }
 
 /// Who stops a loop, as its record names them: the user, or a process that Ralph cannot place. Without
@@ -114,12 +113,6 @@ fn keep_to_own_loop(command: &Command, reach: Reach, name: &str) -> Result<()> {
     if matches!(reach, Reach::Reads | Reach::Internal) {
         return Ok(());
     }
-    // These two only read without the option.
-    let name = match command {
-        Command::Report(_) => "report --html",
-        Command::Statusline(_) => "statusline --with",
-        _ => name,
-    };
     // Without a home there is no loop, and the command says so itself.
     let Ok(here) = Here::gather() else { return Ok(()) };
     // The client gives this one itself, in every session. The guard refuses it to the model of a loop.
@@ -211,7 +204,7 @@ fn runs_outside_of_sandbox(here: &Here) -> bool {
 }
 
 /// Who gives this command, judged by the clients of all live loops.
-fn speaker(here: &Here, command: &str) -> Speaker {
+fn speaker(here: &Here, command: &CommandRow) -> Speaker {
     let mut heard = Speaker::Person;
     let mut is_unreadable = lifecycle::is_one_lost(&here.home);
     for (file, state) in select_loop::everything(here) {
@@ -223,13 +216,13 @@ fn speaker(here: &Here, command: &str) -> Speaker {
         match ancestry::speaker(client, &state.session_id) {
             Speaker::Model => return Speaker::Model,
             Speaker::Person => {}
-            _ if users::begins(command) && !is_here(here, &state) => {}
+            _ if command.is(Trait::Begins) && !is_here(here, &state) => {}
             // Hidden is worse than unplaced, which may still stop and look.
             Speaker::Unplaced(_) if heard == Speaker::Unseen => {}
             worse => heard = worse,
         }
     }
-    if heard == Speaker::Person && is_unreadable && !users::begins(command) {
+    if heard == Speaker::Person && is_unreadable && !command.is(Trait::Begins) {
         // The unreadable loop may belong to any client.
         heard = ancestry::speaker_among_clients();
     }
@@ -262,22 +255,6 @@ fn is_in_live_session(here: &Here) -> Result<bool> {
 // In the client's sandbox a line that is one plain `ralph` command runs outside, with the user's
 // rights. So it must not write a file of the model's choice, run a program that the user did not
 // agree to, or change another loop. The command refuses itself: it sees what a shell has computed.
-
-/// What a command does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
-    /// It changes nothing, except what Ralph remembers for itself.
-    Reads,
-    /// It changes the state of one loop, orchestration or refinement, or runs what the user agreed
-    /// to.
-    OneLoop,
-    /// It writes elsewhere, or runs other programs.
-    Elsewhere,
-    /// Only the user may give it: the guard's table says what they type in the session instead.
-    User,
-    /// Ralph itself starts it, with an order that the model cannot give.
-    Internal,
-}
 
 /// Variables that tell Ralph where it runs. A line that removes one of them by `env -u` for a `ralph`
 /// command runs outside of the client's sandbox; one that assigns it does not (measured with 2.1.328).
@@ -369,12 +346,13 @@ pub(super) fn names_another(words: &[&str], own: &ModelsOwn<'_>) -> bool {
 /// Why the model may not give a command; `None` if it may. Those for the user only were judged before.
 pub(super) fn refusal(command: &str, reach: Reach, model: ModelIn, named: Named) -> Option<String> {
     let elsewhere = "give it in another terminal";
+    let hands_over = || commands::named(command).is_some_and(|row| row.is(Trait::HandsOver));
     let why = match reach {
         Reach::Reads | Reach::Internal => return None,
         Reach::Elsewhere | Reach::User => "it can reach more than this loop",
         Reach::OneLoop if named.is_another_loop => "it is about another loop",
         Reach::OneLoop if named.is_outside => "it names a file outside of the project",
-        Reach::OneLoop if model == ModelIn::Round && !is_handover(command) => {
+        Reach::OneLoop if model == ModelIn::Round && !hands_over() => {
             "this session has no loop of its own"
         }
         Reach::OneLoop => return None,
@@ -390,11 +368,6 @@ pub(super) fn persons_only(command: &str) -> String {
     format!(
         "`ralph {command}` is for a person only in a sandboxed session; a person can give it in another terminal"
     )
-}
-
-/// True for a command by which a round hands over its work without a loop of its own.
-fn is_handover(command: &str) -> bool {
-    matches!(command, "mark" | "check" | "refine begin")
 }
 
 #[cfg(test)]

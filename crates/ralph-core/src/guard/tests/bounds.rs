@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::guard::commands::{
-    RefusedTo, begins, find, is_refused_to_every_model, present_name, reason_below_client, refusal,
-    stops_or_looks, typed, typed_alias, without_alias,
+    Trait, given_users, named, present_name, reason_below_client, refusal, typed_alias, users,
+    without_alias,
 };
 use crate::guard::gates::{UnreadableCall, judge_unreadable};
 use crate::guard::speaker::{
@@ -248,16 +248,11 @@ fn each_rule_has_its_name_in_the_journal() {
 
 #[test]
 fn a_command_is_refused_to_whom_it_stands_for() {
-    use commands::PERSONS_ONLY;
-    for (command, what, to) in PERSONS_ONLY {
-        assert_eq!(typed(command), Some(what));
-        assert_eq!(is_refused_to_every_model(command), to == RefusedTo::EveryModel, "{command}");
-    }
     for command in ["accept", "share", "trust", "ralplan approve", "run --shared"] {
-        assert!(is_refused_to_every_model(command), "{command}");
+        assert!(named(command).unwrap().is(Trait::NoModels), "{command}");
     }
-    for command in ["start", "run", "cancel", "status", ""] {
-        assert!(!is_refused_to_every_model(command), "{command}");
+    for command in ["start", "run", "cancel", "status"] {
+        assert!(!named(command).unwrap().is(Trait::NoModels), "{command}");
     }
     let stopping =
         ["cancel", "cancel --shared", "pause", "pause --shared", "watch", "status --shared"];
@@ -274,11 +269,11 @@ fn a_command_is_refused_to_whom_it_stands_for() {
         "ralplan run",
         "install",
     ];
-    for (command, ..) in PERSONS_ONLY {
-        assert_eq!(stops_or_looks(command), stopping.contains(&command), "{command}");
-        assert_eq!(begins(command), beginning.contains(&command), "{command}");
+    for row in users() {
+        assert_eq!(row.is(Trait::Stops), stopping.contains(&row.name), "{}", row.name);
+        assert_eq!(row.is(Trait::Begins), beginning.contains(&row.name), "{}", row.name);
     }
-    assert_eq!((refusal("verify"), typed("verify")), (None, None));
+    assert_eq!((refusal("verify"), refusal("try")), (None, None));
 }
 
 #[test]
@@ -309,11 +304,12 @@ fn each_refusal_of_a_command_is_this_sentence() {
     let below = "is for a person only, and this process runs below a Claude Code client, where the model may \
                  have started it (as may `!`); give it in a terminal outside of any client";
     assert_eq!(
-        reason_below_client("accept"),
+        reason_below_client(named("accept").unwrap()),
         format!("`ralph accept` {below}, or type `/ralph accept` in the session")
     );
-    for command in ["start", "ralplan approve", "verify"] {
-        assert_eq!(reason_below_client(command), format!("`ralph {command}` {below}"));
+    for command in ["start", "ralplan approve", "try"] {
+        let reason = reason_below_client(named(command).unwrap());
+        assert_eq!(reason, format!("`ralph {command}` {below}"));
     }
 }
 
@@ -348,7 +344,8 @@ fn an_alias_is_rewritten_before_the_words_are_read() {
         ("team", None),
         ("ralplan -x approve", Some(("ralplan approve", ""))),
     ] {
-        assert_eq!(find(&line.split(' ').collect::<Vec<_>>()), expected, "{line}");
+        let given = given_users(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!(given.map(|row| (row.name, row.typed)), expected, "{line}");
     }
 }
 
