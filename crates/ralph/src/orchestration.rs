@@ -30,8 +30,8 @@ impl OrchestrationContext {
         if let Some(name) = id {
             return named(name);
         }
-        let meant = self.sessions.meant().map_err(bad_state)?;
-        meant.one(NONE, |id| format!("`--id {id}`")).map_err(|why| refused(Exit::No, why))
+        let meant = self.sessions.meant(NONE, |id| format!("`--id {id}`")).map_err(bad_state)?;
+        meant.map_err(|why| refused(Exit::No, why))
     }
 
     pub(crate) fn read(&self, id: &OrchestrationId) -> Result<Snapshot> {

@@ -23,7 +23,7 @@ use ralph_core::modes::orchestration::change::writes;
 use ralph_core::modes::orchestration::files::SESSIONS;
 use ralph_core::modes::orchestration::id::OrchestrationId;
 use ralph_core::modes::orchestration::snapshot::Snapshot;
-use ralph_core::modes::orchestration::which::{self, Meant};
+use ralph_core::modes::orchestration::which;
 use ralph_core::project::reader::EntryKind;
 use ralph_core::text::hex::sha256;
 use std::io::ErrorKind;
@@ -71,18 +71,23 @@ impl OrchestrationStore {
         folders.filter_map(|entry| OrchestrationId::parse(&entry.name).ok()).collect()
     }
 
-    /// The orchestration that a command without a name refers to.
+    /// The orchestration that a command without a name refers to, or why it has to be named: see
+    /// [`which::meant`].
     ///
     /// # Errors
     /// If one of them cannot be read, because it may be the one.
-    pub fn meant(&self) -> Result<Meant> {
+    pub fn meant(
+        &self,
+        none: &str,
+        typed: impl Fn(&OrchestrationId) -> String,
+    ) -> Result<Result<OrchestrationId, String>> {
         let mut all = Vec::new();
         for id in self.list() {
             // Skip one that has disappeared since.
             let Some(seen) = self.read(&id)? else { continue };
             all.push((id, seen.metadata_status()));
         }
-        Ok(which::meant(all))
+        Ok(which::meant(all, none, typed))
     }
 
     /// Starts an orchestration; false, with nothing changed, if the name is taken.

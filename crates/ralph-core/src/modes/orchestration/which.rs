@@ -40,54 +40,27 @@ pub fn continued(text: &str) -> Option<Continued> {
     Some(Continued { id, feedback, more: !feedback && !rest.is_empty() })
 }
 
-/// The orchestration that is meant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Meant {
-    One(OrchestrationId),
-    /// There is no orchestration.
-    None,
-    /// One of these, all of which are completed.
-    Completed(Vec<OrchestrationId>),
-    /// One of these, none of which is completed.
-    Open(Vec<OrchestrationId>),
-}
-
 /// Chooses among all orchestrations, each with its status if the metadata contain one.
-pub fn meant(all: Vec<(OrchestrationId, Option<MetadataStatus>)>) -> Meant {
+///
+/// # Errors
+/// `none` if there is no orchestration. Otherwise a list of the candidates, each formatted by
+/// `typed` as the user would name it.
+pub fn meant(
+    all: Vec<(OrchestrationId, Option<MetadataStatus>)>,
+    none: &str,
+    typed: impl Fn(&OrchestrationId) -> String,
+) -> Result<OrchestrationId, String> {
     let (completed, open): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(_, standing)| *standing == Some(MetadataStatus::Completed));
-    let names =
-        |all: Vec<(OrchestrationId, _)>| all.into_iter().map(|(id, _)| id).collect::<Vec<_>>();
-    match (names(open).as_slice(), names(completed).as_slice()) {
-        ([one], _) | ([], [one]) => Meant::One(one.clone()),
-        ([], []) => Meant::None,
-        ([], completed) => Meant::Completed(completed.to_vec()),
-        (open, _) => Meant::Open(open.to_vec()),
-    }
-}
-
-impl Meant {
-    /// The orchestration that is meant.
-    ///
-    /// # Errors
-    /// `none` if there is no orchestration. Otherwise a list of the candidates, each formatted by
-    /// `typed` as the user would name it.
-    pub fn one(
-        self,
-        none: &str,
-        typed: impl Fn(&OrchestrationId) -> String,
-    ) -> Result<OrchestrationId, String> {
-        let names =
-            |ids: &[OrchestrationId]| ids.iter().map(&typed).collect::<Vec<_>>().join(" or ");
-        match self {
-            Meant::One(id) => Ok(id),
-            Meant::None => Err(none.to_owned()),
-            Meant::Completed(ids) => {
-                Err(format!("all orchestrations are completed; name one: {}", names(&ids)))
-            }
-            Meant::Open(ids) => {
-                Err(format!("there are {} orchestrations; name one: {}", ids.len(), names(&ids)))
-            }
+    let names = |all: &[(OrchestrationId, _)]| {
+        all.iter().map(|(id, _)| typed(id)).collect::<Vec<_>>().join(" or ")
+    };
+    match (open.as_slice(), completed.as_slice()) {
+        ([(one, _)], _) | ([], [(one, _)]) => Ok(one.clone()),
+        ([], []) => Err(none.to_owned()),
+        ([], all) => Err(format!("all orchestrations are completed; name one: {}", names(all))),
+        (open, _) => {
+            Err(format!("there are {} orchestrations; name one: {}", open.len(), names(open)))
         }
     }
 }
@@ -108,7 +81,7 @@ mod tests {
     #[track_caller]
     fn check(standings: &[Option<MetadataStatus>], expected: Result<usize, &str>) {
         let all = standings.iter().enumerate().map(|(at, it)| (named(at), *it)).collect();
-        let said = meant(all).one("there is none", |id| format!("`{}`", &id.as_str()[12..]));
+        let said = meant(all, "there is none", |id| format!("`{}`", &id.as_str()[12..]));
         assert_eq!(said, expected.map(named).map_err(str::to_owned));
     }
 

@@ -107,12 +107,10 @@ fn choose(
     let id = match wanted {
         OrchestrationChoice::New(task) => return Ok(Ok((sessions.begin_now(&task, now)?, task))),
         OrchestrationChoice::Named(id) | OrchestrationChoice::Feedback(id) => id,
-        OrchestrationChoice::Any => {
-            match sessions.meant()?.one(NONE, |id| format!("/ralph-v2 {id}")) {
-                Ok(id) => id,
-                Err(why) => return Ok(Err(why)),
-            }
-        }
+        OrchestrationChoice::Any => match sessions.meant(NONE, |id| format!("/ralph-v2 {id}"))? {
+            Ok(id) => id,
+            Err(why) => return Ok(Err(why)),
+        },
     };
     let Some(seen) = sessions.read(&id)? else { return Ok(Err(no_such(sessions, &id))) };
     if wants_feedback {
