@@ -100,7 +100,7 @@ fn the_account_tells_the_loop_from_its_start_to_its_end() {
         "2/5  ralph  refuses: the tests pass, but they pass without your change, too;",
         "add a test that fails without it",
         "runs `ralph cancel`",
-        "2/5  ralph  denies it: `ralph cancel` is for a person",
+        "2/5  ralph  denies it: `ralph cancel` is for the user",
         "writes tests/by-name.sh",
         "runs `ralph try --once`",
         "2/5  ralph  dry run: ",

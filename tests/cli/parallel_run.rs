@@ -534,7 +534,7 @@ fn inside_the_session_of_a_live_loop_it_is_for_a_person() {
     let world = World::new().live_loop("s");
     let refused = world.in_session("s", &["parallel", "run"], "");
     assert_eq!(refused.exit, 1);
-    assert!(refused.stderr.contains("`ralph run` is for a person only"), "{refused:?}");
+    assert!(refused.stderr.contains("`ralph run` is for the user only"), "{refused:?}");
 }
 
 /// A client that reviews as well: the criterion holds once both are merged, and one lens finds a defect

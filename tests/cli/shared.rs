@@ -369,8 +369,7 @@ fn work_that_breaks_a_criterion_is_sent_back_alone() {
     let printed = scene.run(0, &[]);
     assert_eq!(printed.exit, 0, "{printed:#?}");
     scene.is_merged_once(&["A", "B", "C", "D"]);
-    let broken =
-        "B was sent back: with it, these criteria hold no longer: AC-1 (`test ! -e broken`)";
+    let broken = "B was sent back: merging it breaks these criteria: AC-1 (`test ! -e broken`)";
     assert!(printed.stderr.contains(broken), "{printed:#?}");
     assert_eq!(scene.on_branch(), "A\nB\nC\nD\nshared\n");
 }

@@ -200,7 +200,7 @@ fn the_model_brings_no_criteria_no_words_and_no_other_session() {
     let typed = "x --ac 'a=make test'";
     let printed = world.in_session("S", &["start", "--session", "S", "-"], typed);
     assert_eq!((printed.exit, printed.stdout.as_str()), (1, ""), "{printed:?}");
-    assert!(printed.stderr.contains("--ac counts only when a person types it"), "{printed:?}");
+    assert!(printed.stderr.contains("--ac counts only when the user types it"), "{printed:?}");
     for arguments in [
         &["start", "--session", "S", "x"][..],
         &["start", "--session", "OTHER", "-"],

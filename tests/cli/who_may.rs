@@ -1,4 +1,4 @@
-//! Inside the session of a live loop, some commands are for a person only.
+//! Inside the session of a live loop, some commands are for the user only.
 
 use crate::world::World;
 use ralph_core::guard::commands::{self, CommandRow, Reach, Trait, users};
@@ -62,7 +62,7 @@ fn a_persons_commands_are_refused_and_nothing_changes() {
             assert!(
                 printed
                     .stderr
-                    .contains("is for a person only while a loop is live in this session"),
+                    .contains("is for the user only while a loop is live in this session"),
                 "{arguments:?}: {printed:?}"
             );
             assert!(printed.stderr.contains("another terminal"), "{arguments:?}: {printed:?}");
@@ -80,7 +80,7 @@ fn every_command_of_the_list_that_exists_is_refused() {
         let Some(given) = given(&world, command) else { continue };
         let printed = world.in_session("S", &given, "");
         assert_eq!((printed.exit, printed.stdout.as_str()), (1, ""), "{command}: {printed:?}");
-        assert!(printed.stderr.contains("is for a person only"), "{command}: {printed:?}");
+        assert!(printed.stderr.contains("is for the user only"), "{command}: {printed:?}");
         refused += 1;
     }
     assert!(refused >= 7, "{refused}");
@@ -144,14 +144,14 @@ fn a_refusal_names_what_a_person_types() {
     world.in_session("S", &["cancel"], "").check(
         1,
         "",
-        "ralph: `ralph cancel` is for a person only while a loop is live in this session; a person \
+        "ralph: `ralph cancel` is for the user only while a loop is live in this session; the user \
          can: type `/ralph-cancel` in the session, or `ralph cancel` as the whole prompt while it \
          works, or give it in another terminal\n",
     );
     world.in_session("S", &["trust"], "").check(
         1,
         "",
-        "ralph: `ralph trust` is for a person only while a loop is live in this session; a person \
+        "ralph: `ralph trust` is for the user only while a loop is live in this session; the user \
          can: type `/ralph trust` in the session, or give `ralph trust` in another \
          terminal\n",
     );
@@ -193,14 +193,14 @@ fn what_a_person_agrees_to_is_refused_below_any_client_and_given_elsewhere() {
         let is_refused = below.stderr.contains("runs below a Claude Code client");
         assert_eq!(is_refused, is_meant, "{command}: {below:?}");
         let outside = world.ralph(&given).stderr;
-        assert!(!outside.contains("for a person only"), "{command}: {outside}");
+        assert!(!outside.contains("for the user only"), "{command}: {outside}");
         n_refused += usize::from(is_refused);
     }
     assert!(n_refused >= 15, "{n_refused}");
     world.in_session("S", &["trust", "--yes"], "").check(
         1,
         "",
-        "ralph: `ralph trust` is for a person only, and this process runs below a Claude Code client, where the \
+        "ralph: `ralph trust` is for the user only, and this process runs below a Claude Code client, where the \
          model may have started it (as may `!`); give it in a terminal outside of any client, or type `/ralph \
          trust` in the session\n",
     );

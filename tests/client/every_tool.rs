@@ -206,7 +206,7 @@ fn a_prompt_that_the_model_schedules_cancels_nothing() {
     let results =
         requests.iter().map(|request| request.tool_results()).find(|results| !results.is_empty());
     for result in results.expect("the tools were called") {
-        assert!(result.is_error && result.text.contains("not a person's word"), "{}", result.text);
+        assert!(result.is_error && result.text.contains("not the user's word"), "{}", result.text);
     }
     assert_eq!(the_ended(&world).ending(), "max_iterations at 2/2");
 }

@@ -154,7 +154,7 @@ fn no_line_that_leaves_the_sandbox_reaches_more_than_its_loop() {
     world.ralph_with_client(&stand_in, &["build"]).exits(0);
     let results = results(&stand_in);
     for (line, result) in lines.iter().zip(&results) {
-        let refusals = ["for a person only", "Give the command without", "where it runs"];
+        let refusals = ["for the user only", "Give the command without", "where it runs"];
         assert!(refusals.iter().any(|why| result.contains(why)), "{line}: {result}");
     }
     assert!(!world.home().join("page.html").exists());
@@ -182,7 +182,7 @@ fn without_a_loop_no_line_that_leaves_the_sandbox_changes_anything() {
     let results = results(&stand_in);
     for (line, result) in lines.iter().zip(&results) {
         assert!(
-            result.contains("for a person only") || result.contains("where it runs"),
+            result.contains("for the user only") || result.contains("where it runs"),
             "{line}: {result}"
         );
     }

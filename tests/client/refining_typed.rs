@@ -61,7 +61,7 @@ fn the_sixth_agent_of_a_conversation_is_refused_by_the_guard() {
     assert!(why.contains("A conversation has room for 5 rounds"), "{why}");
     assert!(why.contains("ralph refine loop --id plan --max-iterations 10"), "{why}");
     let end = &results[7].text;
-    assert!(end.contains("Begin no other round") && end.contains("a person can go on"), "{end}");
+    assert!(end.contains("Begin no other round") && end.contains("the user can go on"), "{end}");
     assert_eq!(ending(&world)["kind"], "max_iterations");
     assert_eq!(session(&world)["iterations_completed"], 1);
 }

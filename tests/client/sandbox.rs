@@ -265,8 +265,8 @@ fn a_plain_ralph_runs_outside_for_its_own_loop_and_says_so_inside() {
     for (at, told) in [
         (0, "give `ralph verify …` alone"),
         (1, "give `ralph task add …` alone"),
-        (2, "for a person only"),
-        (3, "for a person only"),
+        (2, "for the user only"),
+        (3, "for the user only"),
         (4, "AC-1"),
     ] {
         assert!(results[at].contains(told), "{at}: {results:#?}");
@@ -545,7 +545,7 @@ fn a_loop_in_a_conversation_with_the_users_own_sandbox_ends_by_proof() {
     let run = world.client(&stand_in).prompt("/ralph \"Make it\" --ac 'it is there=test -s made'");
     let results = results(&stand_in);
     assert!(results[0].contains("give `ralph blocked …` alone"), "{results:#?}");
-    assert!(results[1].contains("for a person only"), "{results:#?}");
+    assert!(results[1].contains("for the user only"), "{results:#?}");
     assert!(results[2].contains("AC-1"), "{results:#?}");
     assert_eq!(the_ended(&world).ending(), "complete at 0/25", "{run:?}");
     let doctor = world.ralph(&["doctor"]).stdout;
@@ -614,6 +614,6 @@ fn with_the_offered_line_a_loop_in_the_users_sandbox_pauses_and_is_cancelled() {
     let start = "/ralph \"Make it\" --ac 'it is there=test -s made'";
     world.client(&stand_in).prompts(&[start, "/ralph-cancel"]);
     let results = results(&stand_in);
-    assert!(results[1].contains("for a person only"), "{results:#?}");
+    assert!(results[1].contains("for the user only"), "{results:#?}");
     assert!(the_ended(&world).ending().starts_with("cancelled"), "{}", the_ended(&world).ending());
 }

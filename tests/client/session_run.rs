@@ -249,7 +249,7 @@ fn an_agent_that_leaves_its_part_is_refused() {
     let (code, said) = finish(begin(&world, &stand_in, &TASK));
     assert_eq!(code, Some(0), "{said}");
     let heard = heard.lock().unwrap();
-    for (at, words) in ["task", "mark", "person"].into_iter().enumerate() {
+    for (at, words) in ["task", "mark", "for the user only"].into_iter().enumerate() {
         assert!(heard[at].contains(words), "{at}: {}", heard[at]);
     }
     let task = fs::read_to_string(folder(&world).join("tasks/task-1.md")).unwrap();

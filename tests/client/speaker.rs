@@ -69,9 +69,9 @@ fn tries(script: &str, expected: &str) {
 fn a_cancel_from_the_models_shell_whatever_its_environment() {
     let clean = "env -i PATH=\"$PATH\" HOME=\"$HOME\" RALPH_HOME=\"$RALPH_HOME\" ";
     for environment in ["env -u CLAUDE_CODE_SESSION_ID ", clean] {
-        tries(&format!("{environment}ralph cancel >>said 2>&1"), "for a person only");
+        tries(&format!("{environment}ralph cancel >>said 2>&1"), "for the user only");
         let left = "setsid sh -c 'ralph cancel >>said 2>&1; touch left' &\nuntil [ -e left ]; do :; done; rm left";
-        tries(&format!("{environment}{left}"), "for a person only");
+        tries(&format!("{environment}{left}"), "for the user only");
     }
 }
 

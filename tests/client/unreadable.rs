@@ -194,7 +194,7 @@ fn the_models_shell_ends_no_loop_whose_state_it_removed_and_a_typed_cancel_does(
     terminal.submit("/ralph \"Tidy the attic\"");
     wait_for_words(&terminal, "was removed. If that was not you, undo it; /ralph continues");
     let said = fs::read_to_string(world.project().join("said")).unwrap();
-    assert_eq!(said.matches("for a person only").count(), 6, "{said}");
+    assert_eq!(said.matches("for the user only").count(), 6, "{said}");
     terminal.wait_until_gone("esc to interrupt");
     terminal.submit("/ralph-cancel");
     wait_for_words(&terminal, "Ralph: cancelled");

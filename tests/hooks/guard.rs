@@ -24,7 +24,7 @@ fn nobody_is_asked_while_the_loop_runs() {
 fn protected(world: &World, path: &std::path::Path) {
     let input = json!({"file_path": path, "content": "x"});
     let reason = world.tool("Write", input).denied();
-    assert!(reason.contains("only a person may do that"), "{reason}");
+    assert!(reason.contains("only the user may do that"), "{reason}");
 }
 
 #[test]

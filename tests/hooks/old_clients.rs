@@ -46,7 +46,7 @@ fn a_client_that_does_not_tell_its_version_starts_a_loop_and_says_so_once() {
         let mut world = World::new();
         world.set("AI_AGENT", agent);
         let message = world.start("").message();
-        assert!(message.contains("does not tell its version (AI_AGENT)"), "{message}");
+        assert!(message.contains("did not report its version (AI_AGENT is not set)"), "{message}");
         assert!(message.contains("`ralph doctor`"), "{message}");
     }
     let message = World::new().start("").message();

@@ -79,7 +79,7 @@ fn the_sixth_agent_is_refused_whatever_the_conversation_believes() {
     let said = world.ralph(&["refine", "begin", "--plan", "plan.md"]);
     assert!(!said.success && said.text.contains("room for 5 rounds"), "{}", said.text);
     let said = end(&world, 9);
-    assert!(said.contains("Begin no other round") && said.contains("a person can go on"), "{said}");
+    assert!(said.contains("Begin no other round") && said.contains("the user can go on"), "{said}");
     assert_eq!(world.ending(), "max_iterations");
     assert!(!world.has_entry(), "the session is free");
     assert_eq!(

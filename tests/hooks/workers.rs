@@ -259,7 +259,7 @@ fn a_worker_does_not_change_in_its_worktree_what_holds_the_loop() {
             "agent_type": "ralph-worker", "cwd": tree,
             "tool_input": {"file_path": format!("{tree}/{path}"), "content": "{}"}});
         let why = world.event("ralph-pre-tool-use", "PreToolUse", members).denied();
-        assert!(why.contains("only a person may do that"), "{path}: {why}");
+        assert!(why.contains("only the user may do that"), "{path}: {why}");
         let command = format!("cp x {path}");
         let members = json!({"tool_name": "Bash", "tool_use_id": "t", "agent_id": "a-T-1",
             "agent_type": "ralph-worker", "cwd": tree, "tool_input": {"command": command}});

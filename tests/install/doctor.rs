@@ -676,7 +676,7 @@ fn only_a_person_mends() {
     world.chmod("state/manifest", 0o777);
     world.ralph(&["doctor"]).exit(1);
     let said = world.ralph(&["doctor", "--fix"]).exit(1);
-    said.says("`ralph doctor --fix` is for a person only");
+    said.says("`ralph doctor --fix` is for the user only");
     assert_eq!(world.mode("state/manifest"), 0o777);
 }
 

@@ -312,7 +312,7 @@ fn no_command_below_a_client_ends_a_loop_that_cannot_be_read() {
                 let line = wrapper.replace("{E}", environment).replace("{C}", command);
                 let said = player.runs(&line, leaves);
                 assert_eq!(binding(&world), before, "{name}: {line}: {said}");
-                let refused = ["person", "cannot see", "another terminal", "younger", "unknown"];
+                let refused = ["the user", "cannot see", "another terminal", "younger", "unknown"];
                 // What never ran proves nothing.
                 let ran = leaves || refused.iter().any(|word| said.contains(word));
                 assert!(ran, "{name}: {line}: {said}");
@@ -351,7 +351,8 @@ fn tried_in_turn(ways: &[Way]) -> Vec<String> {
     for Way { script, leaves, may_stop } in ways {
         let said = player.runs(script, *leaves);
         // What never ran proves nothing.
-        let ran = *leaves || ["person", "cannot see", "younger"].iter().any(|it| said.contains(it));
+        let ran =
+            *leaves || ["the user", "cannot see", "younger"].iter().any(|it| said.contains(it));
         let changed = standing(&world) != before;
         let is_named = || *may_stop && by_whom(&world).contains(UNPLACED);
         if changed && !is_named() || !ran {
@@ -392,7 +393,7 @@ fn a_command_in_a_namespace_of_its_own_is_not_a_persons() {
                 false => format!("{space} {command}"),
             };
             let said = player.runs(&line, false);
-            n_ran += usize::from(said.contains("for a person only"));
+            n_ran += usize::from(said.contains("for the user only"));
             if standing(&world) != before {
                 worked.push(format!("{line}: {said}"));
                 (world, player) = looping();
@@ -420,7 +421,7 @@ fn no_command_below_a_client_without_a_loop_agrees_for_a_person() {
             }
             let script = wrapper.replace("{E}", environment).replace("{C}", "trust --yes");
             let said = player.runs(&script, false);
-            assert!(said.contains("person"), "{script}: {said}");
+            assert!(said.contains("the user"), "{script}: {said}");
             n_refused += 1;
         }
     }

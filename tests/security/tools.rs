@@ -233,7 +233,7 @@ fn no_tool_submits_a_persons_command_as_a_prompt() {
     let reason =
         scene.tool("CronCreate", &json!({"cron": "* * * * *", "prompt": "ralph cancel"})).denied();
     assert!(
-        reason.contains("`ralph cancel`") && reason.contains("not a person's word"),
+        reason.contains("`ralph cancel`") && reason.contains("not the user's word"),
         "{reason}"
     );
 }

@@ -100,8 +100,8 @@ pub fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
 const OVERRULES: &str = "can end this loop and lift its refusals before a hook is asked; `ralph run` starts without mods, \
     and `ralph doctor` says where each lies";
 
-const UNKNOWN_VERSION: &str = "the client does not tell its version (AI_AGENT), so it may be too \
-    old: `ralph doctor` compares it";
+const UNKNOWN_VERSION: &str = "Claude Code did not report its version (AI_AGENT is not set); run \
+    `ralph doctor` to check that it is recent enough";
 
 /// Why the session's client must not start a loop. In another terminal only the session's transcript
 /// may tell the version; what is unknown is not refused, since the session's own hooks know it.
@@ -447,7 +447,7 @@ pub(crate) fn options_of<'a>(asked: &'a StartRequest<'_>) -> Result<&'a Options>
     let options = &asked.request.options;
     if asked.started_by == StartedBy::Model && !options.criteria.is_empty() {
         bail!(
-            "--ac counts only when a person types it and Ralph's prompt hook is registered: run \
+            "--ac counts only when the user types it and Ralph's prompt hook is registered: run \
              `ralph install`, or start without --ac and take the project's own commands"
         );
     }

@@ -303,7 +303,7 @@ fn refine_works_in_the_foreground_with_five_rounds_and_in_tmux_with_more() {
     // The model of a conversation starts no background itself.
     let inside =
         world.ralph(&["refine", "loop", "--plan", "plan.md", "--session", "other", "--background"]);
-    assert!(!inside.success && inside.text.contains("person"), "{}", inside.text);
+    assert!(!inside.success && inside.text.contains("for the user only"), "{}", inside.text);
     // In the background: what the flow types is what tmux is given.
     let (_, typed) = flow.split_once("- tmux ").unwrap();
     let words: Vec<&str> = typed.split_whitespace().take(4).collect();

@@ -357,7 +357,7 @@ pub fn reason(row: &CommandRow) -> String {
         }
     };
     format!(
-        "`ralph {command}` is for a person only while a loop is live in this session; a person \
+        "`ralph {command}` is for the user only while a loop is live in this session; the user \
          can: {how}"
     )
 }
@@ -370,7 +370,7 @@ pub fn reason_below_client(row: &CommandRow) -> String {
         _ => String::new(),
     };
     format!(
-        "`ralph {command}` is for a person only, and this process runs below a Claude Code client, where \
+        "`ralph {command}` is for the user only, and this process runs below a Claude Code client, where \
          the model may have started it (as may `!`); give it in a terminal outside of any client{typed}"
     )
 }

@@ -158,8 +158,8 @@ fn slash(text: &str) -> Option<String> {
 
 fn refuse_prompt(command: String) -> RuleHit {
     let reason = format!(
-        "This would have the client submit `{command}`, which only a person gives while a loop is live: what you \
-         schedule or send is not a person's word. They can type it themselves. Schedule a prompt that says what \
+        "This would have the client submit `{command}`, which only the user gives while a loop is live: what you \
+         schedule or send is not the user's word. They can type it themselves. Schedule a prompt that says what \
          you want to look at, without this command, or go on with the work."
     );
     (Rule::RefusedCommand, reason)

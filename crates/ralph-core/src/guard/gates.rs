@@ -247,9 +247,9 @@ fn reads(gate: &OrchestrationGate, call: &ToolCall<'_>) -> Result<(), String> {
                 refused(&format!("it runs `ralph` and {readers}, with pipes between them: {why}"))
             })
         }
-        "PowerShell" => {
-            refused("a command of this conversation only reads, and this one cannot be read")
-        }
+        "PowerShell" => refused(
+            "this conversation may only run read-only commands, and Ralph cannot tell what this one does",
+        ),
         tool if super::is_edit(tool) => refused("files are written by the agents"),
         tool if is_nobodys_work(tool) => Ok(()),
         tool => refused(&format!("`{tool}` is not known to change nothing")),
@@ -322,7 +322,7 @@ pub fn judge_unreadable(call: UnreadableCall<'_>, why: &str) -> Result<(), Strin
 pub fn unreadable_refusal(what: &str, why: &str) -> String {
     format!(
         "Ralph cannot use the state of the loop that this session is bound to ({why}), so only reading is \
-         allowed until a person repairs it: {what}. Do not try to repair it. End your turn; the person is \
+         allowed until the user repairs it: {what}. Do not try to repair it. End your turn; the user is \
          told what to type."
     )
 }

@@ -74,7 +74,7 @@ pub(super) fn row(place: ProtectedPlace) -> RuleHit {
         return (Rule::Artefact, BY_COMMAND.to_owned());
     }
     let reason = format!(
-        "This would change {place}, and while a loop is live only a person may do that: they can \
+        "This would change {place}, and while a loop is live only the user may do that: they can \
          end it with `/ralph-cancel` and edit it themselves, or do so in another terminal. You \
          may read it (`cat`, `grep`, `ralph status --json`). State is changed with `ralph task \
          …` and `ralph verify`. Go on with the work without this change."

@@ -203,7 +203,7 @@ pub fn answers_by_socket(executable: &str) -> bool {
 /// Why a command is refused where the client may be hidden.
 pub fn hidden(command: &str) -> String {
     format!(
-        "`ralph {command}` is for a person only while a loop is live, and Ralph cannot see who gave it: \
+        "`ralph {command}` is for the user only while a loop is live, and Ralph cannot see who gave it: \
          this namespace may hide the loop's client; give it outside of it, or type it in the session"
     )
 }
@@ -216,7 +216,7 @@ pub fn unplaceable(command: &str, typed: &str, names: &str) -> String {
         typed => format!("type `{typed}` in a session of this project"),
     };
     format!(
-        "`ralph {command}` is for a person only while a loop is live, and this process ({names}) is younger \
+        "`ralph {command}` is for the user only while a loop is live, and this process ({names}) is younger \
          than the loop's client, so that the model may have detached it; {instead}. `ralph cancel`, \
          `pause`, `watch` and `status` work here"
     )
@@ -224,7 +224,7 @@ pub fn unplaceable(command: &str, typed: &str, names: &str) -> String {
 
 /// Why a typed line is not obeyed that a process below a client has sent.
 pub const NOT_FROM_THIS_CLIENT: &str =
-    "this line does not come from the client, so it is not a person's; nothing was done";
+    "this line does not come from the client, so it is not the user's; nothing was done";
 
 /// Why a typed line is not obeyed that comes from a session which a loop's client may have started.
 pub fn not_from_client(loop_id: &str) -> String {

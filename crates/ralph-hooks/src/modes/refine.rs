@@ -66,11 +66,11 @@ fn not_its(state: &LoopState, name: &str) -> Option<String> {
             (!state.is_running()).then(|| messages::paused(state))
         }
         Some(refining) => Some(format!(
-            "the refinement `{}` is live in this session: it comes first, or a person ends it with /ralph-cancel",
+            "the refinement `{}` is live in this session: it comes first, or the user ends it with /ralph-cancel",
             refining.name
         )),
         None => Some(format!(
-            "a loop is live in this session at {}: a person ends it with /ralph-cancel first; {BACKGROUND}",
+            "a loop is live in this session at {}: the user ends it with /ralph-cancel first; {BACKGROUND}",
             state.position()
         )),
     }
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!((&own.file, &own.state.loop_id), (&made.file, &state.loop_id));
         assert!(!own.is_new);
         let refused = |name: &str| refining(folder.path(), "s", name).unwrap_err().to_string();
-        let another = "the refinement `a` is live in this session: it comes first, or a person ends it \
+        let another = "the refinement `a` is live in this session: it comes first, or the user ends it \
                        with /ralph-cancel";
         assert_eq!(refused("b"), another);
         made.file.update(|state| state.pause(PauseCause::Person, "", clock::now())).unwrap();
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(refused("a"), messages::paused(&made.file.read().unwrap().unwrap().state));
         assert_eq!(
             not_its(&LoopState::default(), "a").unwrap(),
-            "a loop is live in this session at 0/25: a person ends it with /ralph-cancel first; \
+            "a loop is live in this session at 0/25: the user ends it with /ralph-cancel first; \
              `ralph refine loop` in another terminal refines in parallel"
         );
         assert!(refining(folder.path(), "t", "a").unwrap().is_new);

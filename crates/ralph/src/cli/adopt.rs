@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         &state,
         "adopt",
         "adopted",
-        "a person took it over on the command line",
+        "the user took it over on the command line",
     );
     let go_on = match &args.session {
         Some(session) => format!("paused in session {session}; type /ralph there to continue"),

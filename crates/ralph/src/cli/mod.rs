@@ -344,7 +344,7 @@ fn give_alone(name: &str) -> anyhow::Error {
          line: Ralph reads it there"
             .to_owned()
     } else if keeps_all_inside() {
-        "a person has to type `ralph install --with sandbox` in another terminal once; the loop goes on \
+        "the user has to type `ralph install --with sandbox` in another terminal once; the loop goes on \
          without this command"
             .to_owned()
     } else {

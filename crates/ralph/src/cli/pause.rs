@@ -99,7 +99,7 @@ pub(super) fn resume(here: &Here, found: &FoundLoop) -> Result<String> {
     let (state, was_running) = resumed.map_err(bad_state)?.context("the loop is gone")?;
     let was_held = lift_pause(here, &state)?;
     if was_running && was_held {
-        note(here, &found.file, &state, "resume", "resumed", "a person ended a PAUSE");
+        note(here, &found.file, &state, "resume", "resumed", "the user ended a PAUSE");
         return Ok(format!(
             "loop {} continues at {}: PAUSE no longer holds its session",
             state.loop_id,
@@ -110,7 +110,7 @@ pub(super) fn resume(here: &Here, found: &FoundLoop) -> Result<String> {
         let phase = screen::visible(state.phase.as_str());
         bail!("loop {} is not paused; it is in {phase} at {}", state.loop_id, state.position());
     }
-    note(here, &found.file, &state, "resume", "resumed", "a person resumed on the command line");
+    note(here, &found.file, &state, "resume", "resumed", "the user resumed on the command line");
     Ok(format!(
         "loop {} resumed at {}; {}",
         state.loop_id,

@@ -145,7 +145,7 @@ fn plan(here: &Here, args: &RunArgs) -> Result<Exit> {
         .map_err(|_| refused(Exit::No, "another `ralph ralplan run` drives this planning"))?;
     wait_for_earlier(&held_by_client(file))?;
     let state = take_up(here, &found, args)?;
-    note(here, file, &state, "ralplan run", word, "a person started it in a terminal");
+    note(here, file, &state, "ralplan run", word, "the user started it in a terminal");
     user_files::make_folders(&logs, 0o700)?;
     screen::tell(&visible_lines(&format!(
         "planning {}, plan {}; logs in {}\nTask: {}",

@@ -243,7 +243,7 @@ fn answer(here: &Here, request: &LoopRequest, begun: StartOutcome) -> Result<Exi
     if let Some(file) = lifecycle::by_id(&here.home, &state.loop_id) {
         let why = match started_by(here) {
             StartedBy::Model => "the model passed on what the person typed",
-            _ => "a person asked for it on the command line",
+            _ => "the user asked for it on the command line",
         };
         note(here, &file, &state, "start", decision, why);
     }

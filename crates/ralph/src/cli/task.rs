@@ -73,7 +73,7 @@ fn update<T>(
     let changed = changed.map_err(bad_state)?.context("the loop is gone")?;
     let (what, position) = changed.map_err(|why| anyhow!(why.to_string()))?;
     if here.session.is_none() {
-        let why = "a person changed the tasks";
+        let why = "the user changed the tasks";
         let entry = here.entry(position, &format!("task {command}"), "changed", why);
         let _ = lifecycle::note(&here.home, &file, &entry);
     }

@@ -358,7 +358,7 @@ pub(super) fn refusal(command: &str, reach: Reach, model: ModelIn, named: Named)
         Reach::OneLoop => return None,
     };
     Some(format!(
-        "`ralph {command}` is for a person only here, since {why}; a person can {elsewhere}"
+        "`ralph {command}` is for the user only here, since {why}; the user can {elsewhere}"
     ))
 }
 
@@ -366,7 +366,7 @@ pub(super) fn refusal(command: &str, reach: Reach, model: ModelIn, named: Named)
 /// sandbox, whether or not a loop is live there.
 pub(super) fn persons_only(command: &str) -> String {
     format!(
-        "`ralph {command}` is for a person only in a sandboxed session; a person can give it in another terminal"
+        "`ralph {command}` is for the user only in a sandboxed session; the user can give it in another terminal"
     )
 }
 

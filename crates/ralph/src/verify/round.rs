@@ -54,7 +54,8 @@ impl VerifyRound<'_, '_> {
                 let (output, rewrote, before) = (job.output, Vec::new(), before.clone());
                 self.keep(job.criterion, MeasuredRun { run, output, rewrote, before })?;
             } else {
-                self.watcher.again(job.criterion, "it failed in company");
+                self.watcher
+                    .again(job.criterion, "it failed while other criteria ran at the same time");
                 again.push(job.criterion.clone());
             }
         }

@@ -278,7 +278,7 @@ fn a_command_is_refused_to_whom_it_stands_for() {
 
 #[test]
 fn each_refusal_of_a_command_is_this_sentence() {
-    let can = "is for a person only while a loop is live in this session; a person can:";
+    let can = "is for the user only while a loop is live in this session; the user can:";
     for (command, how) in [
         ("plan", "give `ralph plan` in another terminal"),
         (
@@ -301,7 +301,7 @@ fn each_refusal_of_a_command_is_this_sentence() {
     ] {
         assert_eq!(refusal(command), Some(format!("`ralph {command}` {can} {how}")));
     }
-    let below = "is for a person only, and this process runs below a Claude Code client, where the model may \
+    let below = "is for the user only, and this process runs below a Claude Code client, where the model may \
                  have started it (as may `!`); give it in a terminal outside of any client";
     assert_eq!(
         reason_below_client(named("accept").unwrap()),
@@ -353,19 +353,19 @@ fn an_alias_is_rewritten_before_the_words_are_read() {
 fn who_cannot_be_placed_is_told_what_to_do_instead() {
     assert_eq!(
         unplaceable("start", "/ralph", "tilix, bash"),
-        "`ralph start` is for a person only while a loop is live, and this process (tilix, bash) is younger \
+        "`ralph start` is for the user only while a loop is live, and this process (tilix, bash) is younger \
          than the loop's client, so that the model may have detached it; type `/ralph` in a session of this \
          project. `ralph cancel`, `pause`, `watch` and `status` work here"
     );
     assert_eq!(
         unplaceable("plan", "", "sh"),
-        "`ralph plan` is for a person only while a loop is live, and this process (sh) is younger than the \
+        "`ralph plan` is for the user only while a loop is live, and this process (sh) is younger than the \
          loop's client, so that the model may have detached it; give it in a terminal that is older, or when \
          the loop has ended. `ralph cancel`, `pause`, `watch` and `status` work here"
     );
     assert_eq!(
         hidden("plan"),
-        "`ralph plan` is for a person only while a loop is live, and Ralph cannot see who gave it: this \
+        "`ralph plan` is for the user only while a loop is live, and Ralph cannot see who gave it: this \
          namespace may hide the loop's client; give it outside of it, or type it in the session"
     );
     assert_eq!(
@@ -449,8 +449,8 @@ fn a_session_whose_loop_cannot_be_read_is_told_what_and_why() {
     let refused = |what: &str| {
         Err(format!(
             "Ralph cannot use the state of the loop that this session is bound to (it is gone), so only \
-             reading is allowed until a person repairs it: {what}. Do not try to repair it. End your turn; \
-             the person is told what to type."
+             reading is allowed until the user repairs it: {what}. Do not try to repair it. End your turn; \
+             the user is told what to type."
         ))
     };
     assert_eq!(judge("Read", None, false), Ok(()));

@@ -219,7 +219,10 @@ fn each_refusal_of_an_orchestration_says_who_does_it() {
     for (tool, what) in [
         ("Write", "files are written by the agents"),
         ("Edit", "files are written by the agents"),
-        ("PowerShell", "a command of this conversation only reads, and this one cannot be read"),
+        (
+            "PowerShell",
+            "this conversation may only run read-only commands, and Ralph cannot tell what this one does",
+        ),
         ("mcp__x", "`mcp__x` is not known to change nothing"),
         ("Skill", "a skill is loaded by the agent that needs it"),
     ] {

@@ -126,7 +126,9 @@ pub fn is_ours(plan: &RalplanState, input: &Value) -> Result<(), String> {
     let members = input.as_object().into_iter().flatten();
     let mut others = members.map(|(name, _)| name).filter(|name| *name != "questions");
     if let Some(other) = others.find(|name| *name != "metadata") {
-        return Err(format!("only the client writes `{other}`; pass `questions` alone"));
+        return Err(format!(
+            "Leave out `{other}` (Claude Code fills it in); pass only `questions`."
+        ));
     }
     asked(plan, input).map(drop)
 }
@@ -286,7 +288,7 @@ mod tests {
         for name in ["answers", "annotations", "other"] {
             let mut input = ours();
             input[name] = json!({text(&awaiting()): "Proceed"});
-            check(&input, &format!("only the client writes `{name}`"));
+            check(&input, &format!("Leave out `{name}`"));
         }
     }
 

@@ -282,7 +282,7 @@ fn why_a_question_is_not_the_gates_is_told_in_these_words() {
     several["answers"] = json!({});
     assert_eq!(
         judge(several).unwrap_err(),
-        "only the client writes `answers`; pass `questions` alone"
+        "Leave out `answers` (Claude Code fills it in); pass only `questions`."
     );
     assert_eq!(
         is_ours(&planning(), &asked_with(&all, &text)).unwrap_err(),

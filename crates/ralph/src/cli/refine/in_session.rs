@@ -121,7 +121,7 @@ fn show(name: &str, stands: &Refinement, is_full: bool) -> Result<Exit> {
             format!("`ralph refine begin --id {word}` opens round {round}")
         }
         Status::Running | Status::MaxIterations => format!(
-            "{next}; a person can go on in a terminal: `ralph refine loop --id {word} --max-iterations 10`"
+            "{next}; the user can go on in a terminal: `ralph refine loop --id {word} --max-iterations 10`"
         ),
         _ => next.to_owned(),
     });
@@ -254,7 +254,7 @@ pub(super) fn cancel(here: &Here, name: &str) -> Result<()> {
     let Some(found) = live(here, name) else { return Ok(()) };
     let ended = cancel::end_loop(&here.home, &found.file, "by `ralph refine kill`", false)?;
     if let Some((state, away)) = ended {
-        note(here, &away, &state, "refine kill", "ended", "a person ended the refinement");
+        note(here, &away, &state, "refine kill", "ended", "the user ended the refinement");
     }
     Ok(())
 }

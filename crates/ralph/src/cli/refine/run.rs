@@ -237,7 +237,7 @@ fn can_confirm(options: &RefineOptions, artefact: &Artefact) -> Result<()> {
         _ if !options.confirm => Ok(()),
         Artefact::Plan(_) if screen::can_ask() => Ok(()),
         Artefact::Plan(_) => {
-            Err(usage("`--confirm` asks a person, and there is no terminal; leave it out"))
+            Err(usage("`--confirm` asks the user, and there is no terminal; leave it out"))
         }
         _ => {
             Err(usage("`--confirm` is for plans: what a round does to tasks is done; leave it out"))

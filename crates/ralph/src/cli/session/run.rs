@@ -227,7 +227,7 @@ fn begin(here: &Here, id: &OrchestrationId, args: &Args) -> Result<FoundLoop> {
         state.client = Some(us.clone());
     };
     found.file.update(mine).map_err(bad_state)?;
-    let why = "a person started it in a terminal";
+    let why = "the user started it in a terminal";
     note(here, &found.file, &found.state, "session run", how, why);
     Ok(found)
 }

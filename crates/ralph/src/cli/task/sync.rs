@@ -238,7 +238,9 @@ fn difference(diff: &GraphDiff, tasks: &[Task]) -> Vec<String> {
     }
     some(&mut rows, &diff.said_done, |id| {
         let id = visible(id);
-        format!("{id} is not done by its line; `ralph task done {id} --note '…'` says so")
+        format!(
+            "{id} is still open: ticking its line does not complete it. Run `ralph task done {id} --note '…'`."
+        )
     });
     rows
 }

@@ -300,7 +300,7 @@ pub(crate) fn take_up(
         state.clone()
     });
     let state = state.map_err(bad_state)?.context("the loop is gone")?;
-    note(here, &found.file, &state, command, "started", "a person started it in a terminal");
+    note(here, &found.file, &state, command, "started", "the user started it in a terminal");
     Ok(state)
 }
 

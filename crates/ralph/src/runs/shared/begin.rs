@@ -192,6 +192,6 @@ fn take_up(here: &Here, file: &LoopFile, how: &SharedOptions<'_>) -> Result<Loop
         state.clone()
     });
     let state = state.map_err(bad_state)?.context("the loop is gone")?;
-    note(here, file, &state, super::COMMAND, "started", "a person started it in a terminal");
+    note(here, file, &state, super::COMMAND, "started", "the user started it in a terminal");
     Ok(state)
 }

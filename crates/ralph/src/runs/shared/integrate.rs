@@ -262,7 +262,7 @@ impl Integration<'_> {
         let criteria = self.state.acceptance_criteria.iter();
         let broken = criteria.filter(|one| red.contains(&one.id));
         let broken = broken.map(|one| format!("{} (`{}`)", one.id, one.verification_command));
-        format!("with it, these criteria hold no longer: {}", broken.collect::<Vec<_>>().join(", "))
+        format!("merging it breaks these criteria: {}", broken.collect::<Vec<_>>().join(", "))
     }
 
     /// Runs the criteria on what is checked out.
