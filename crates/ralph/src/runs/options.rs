@@ -469,4 +469,36 @@ mod tests {
         );
         assert_eq!(with(&["build", "--permission-mode=plan"]), with(&["build"]));
     }
+
+    #[test]
+    fn a_round_hands_over_by_the_commands_of_its_kind_alone() {
+        for (kind, expected) in [
+            ("refine", &["Bash(ralph task list *)"][..]),
+            (
+                "Ralph-v2-Executor",
+                &["Bash(ralph session mark *)", "Bash(ralph session validate *)"],
+            ),
+            ("ralplan-critic", &["Bash(ralph ralplan status *)"]),
+            ("review", &[]),
+            ("", &[]),
+        ] {
+            assert_eq!(handover(kind), expected, "{kind}");
+        }
+        assert_eq!(handover("build").len(), build::COMMANDS.len());
+    }
+
+    #[test]
+    fn of_two_projects_each_has_its_own_orchestration_of_a_name() {
+        let state = |root: &str| LoopState {
+            project_root: root.to_owned(),
+            mode: ralph_core::state::OrchestrationState {
+                id: "260131-120000".to_owned(),
+                ..Default::default()
+            }
+            .into(),
+            ..LoopState::default()
+        };
+        assert_eq!(owner_of(&state("/p")), "260131-120000 in /p");
+        assert_ne!(owner_of(&state("/p")), owner_of(&state("/q")));
+    }
 }

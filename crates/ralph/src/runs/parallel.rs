@@ -272,3 +272,31 @@ pub(crate) fn kept(state: &LoopState) -> Vec<String> {
     })
     .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::state::WorkerStanding;
+
+    #[test]
+    fn a_worktree_is_kept_of_a_worker_that_has_ended_and_is_not_merged() {
+        let folder = tempfile::tempdir().unwrap();
+        let worker = |merged: &str, worktree: &str| Worker {
+            task: "T-1".to_owned(),
+            merged: merged.to_owned(),
+            worktree: worktree.to_owned(),
+            branch: "b".to_owned(),
+            standing: WorkerStanding::Done,
+            ..Worker::default()
+        };
+        let place = folder.path().to_str().unwrap();
+        let of = |worker: Worker| {
+            kept(&LoopState { workers: vec![worker].into(), ..LoopState::default() })
+        };
+        assert_eq!(of(worker("", place)), [format!("kept of T-1: {place} on branch b")]);
+        let running = Worker { standing: WorkerStanding::Running, ..worker("", place) };
+        for other in [worker("c0ffee", place), running, worker("", "/nowhere"), worker("", "")] {
+            assert_eq!(of(other), [""; 0]);
+        }
+    }
+}

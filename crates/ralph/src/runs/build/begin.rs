@@ -355,3 +355,32 @@ pub(crate) fn show_first(
     };
     options::show(&ClientRound { prompt, ..round(here, client, &logs, 1, "ID") })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::state::{Worker, WorkerStanding};
+
+    #[test]
+    fn a_loop_with_unmerged_work_of_workers_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = LoopFile::at(folder.path().join("state.json"));
+        let worker = |task: &str, merged: &str| Worker {
+            task: task.to_owned(),
+            standing: WorkerStanding::Done,
+            files: vec!["a".to_owned()],
+            merged: merged.to_owned(),
+            ..Worker::default()
+        };
+        let workers = vec![worker("T-1", ""), worker("T-2", "c0ffee")].into();
+        let state = LoopState { loop_id: "l".to_owned(), workers, ..LoopState::default() };
+        file.create(&state).unwrap();
+        let why = all_is_merged(&file).unwrap_err().to_string();
+        assert!(
+            why.contains("the work of T-1 is done and not merged; `ralph run --parallel`"),
+            "{why}"
+        );
+        file.update(|state| state.workers[0].merged = "c0ffee".to_owned()).unwrap();
+        all_is_merged(&file).unwrap();
+    }
+}

@@ -535,4 +535,34 @@ mod settings_tests {
         assert!(refusal(&["--settings", "[1]"]).contains("--settings"));
         assert!(refusal(&["--settings", "{"]).contains("no JSON object"));
     }
+
+    #[test]
+    fn a_worktree_gets_the_users_settings_for_the_project_unless_others_are_given() {
+        let root = tempfile::tempdir().unwrap();
+        let given = |args: &[&str]| {
+            let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+            local_settings(root.path(), &args)
+        };
+        assert_eq!(given(&[]), [""; 0].map(OsString::from), "there are none");
+        let file = root.path().join(".claude/settings.local.json");
+        std::fs::create_dir(root.path().join(".claude")).unwrap();
+        std::fs::write(&file, "{}").unwrap();
+        assert_eq!(given(&["--model", "x"]), [OsString::from("--settings"), file.into()]);
+        for own in [&["--settings", "a"][..], &["--settings=a"]] {
+            assert_eq!(given(own), [""; 0].map(OsString::from));
+        }
+    }
+
+    #[test]
+    fn calls_that_are_decided_elsewhere_are_not_foretold() {
+        let foretold = |args: &[&str]| {
+            let extra_args = args.iter().map(OsString::from).collect();
+            let folder = Some(std::env::temp_dir());
+            let round = ClientRound { extra_args, folder, ..ClientRound::default() };
+            ClaudeCode.preflight(&round, &[]).unwrap().is_elsewhere
+        };
+        assert!(!foretold(&[]) && !foretold(&["--model", "x"]));
+        assert!(foretold(&["--settings", "{}"]));
+        assert!(foretold(&["--permission-prompt-tool", "x"]));
+    }
 }

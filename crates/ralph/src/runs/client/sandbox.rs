@@ -175,4 +175,34 @@ mod tests {
         assert_eq!(path("/p/bin:/usr/bin:.:/bin"), Some("/usr/bin:/bin:/p/bin:.".into()));
         assert_eq!(path("/usr/bin:/p/bin"), None);
     }
+
+    #[test]
+    fn what_a_round_made_of_another_repository_is_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("git")).unwrap();
+        std::fs::write(at("git/commondir"), "x").unwrap();
+        let denied = ["git/commondir", "new/commondir", "new/config"].map(at);
+        let reach = SandboxReach { deny_write: texts(denied), ..SandboxReach::default() };
+        let absent = unprotected(&reach);
+        assert_eq!(absent, [at("new/commondir")], "what is there, the sandbox protects");
+        assert_eq!(take_back(&absent), [""; 0]);
+        std::fs::create_dir(at("new")).unwrap();
+        std::fs::write(at("new/commondir"), "../git").unwrap();
+        let said = format!("the round made `{}`, which was removed", at("new/commondir").display());
+        assert_eq!(take_back(&absent), [said.as_str()]);
+        assert!(!at("new/commondir").exists() && at("git/commondir").exists());
+        std::fs::create_dir(at("new/commondir")).unwrap();
+        assert_eq!(take_back(&absent), [said.as_str()]);
+        assert!(!at("new/commondir").exists());
+    }
+
+    #[test]
+    fn a_path_without_folders_of_the_project_stays_as_it_is() {
+        assert_eq!(safe_path(tempfile::tempdir().unwrap().path()), None);
+        let path = std::env::var_os("PATH").unwrap();
+        let first = std::env::split_paths(&path).next().unwrap();
+        let safe = safe_path(&first).unwrap();
+        assert_ne!(std::env::split_paths(&safe).next(), Some(first));
+    }
 }
