@@ -187,10 +187,7 @@ pub fn command() -> clap::Command {
 fn has_usable_settings(name: &str) -> Result<()> {
     // Without a home there is no loop, and the command says so itself.
     let begins = commands::named(name).is_some_and(|row| row.is(Trait::Begins));
-    let here = match begins && name != "install" {
-        true => Here::gather().ok(),
-        false => None,
-    };
+    let here = (begins && name != "install").then(|| Here::gather().ok()).flatten();
     let checked = here.map_or(Ok(()), |here| settings::refuse_mistakes(&here.root));
     checked.map_err(|error| usage(format!("{error:#}")))
 }
