@@ -338,7 +338,7 @@ pub fn refusal(command: &str) -> Option<String> {
     named(command).filter(|row| row.reach == User).map(reason)
 }
 
-/// The reason in words, with what a person types instead.
+/// The reason in words, with what the user types instead.
 pub fn reason(row: &CommandRow) -> String {
     let command = row.name;
     let how = match row.typed {
