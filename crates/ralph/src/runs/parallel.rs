@@ -290,9 +290,8 @@ mod tests {
             ..Worker::default()
         };
         let place = folder.path().to_str().unwrap();
-        let of = |worker: Worker| {
-            kept(&LoopState { workers: vec![worker].into(), ..LoopState::default() })
-        };
+        let of =
+            |worker: Worker| kept(&LoopState { workers: vec![worker], ..LoopState::default() });
         assert_eq!(of(worker("", place)), [format!("kept of T-1: {place} on branch b")]);
         let running = Worker { standing: WorkerStanding::Running, ..worker("", place) };
         for other in [worker("c0ffee", place), running, worker("", "/nowhere"), worker("", "")] {

@@ -372,7 +372,7 @@ mod tests {
             merged: merged.to_owned(),
             ..Worker::default()
         };
-        let workers = vec![worker("T-1", ""), worker("T-2", "c0ffee")].into();
+        let workers = vec![worker("T-1", ""), worker("T-2", "c0ffee")];
         let state = LoopState { loop_id: "l".to_owned(), workers, ..LoopState::default() };
         file.create(&state).unwrap();
         let why = all_is_merged(&file).unwrap_err().to_string();
