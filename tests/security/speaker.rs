@@ -312,7 +312,14 @@ fn no_command_below_a_client_ends_a_loop_that_cannot_be_read() {
                 let line = wrapper.replace("{E}", environment).replace("{C}", command);
                 let said = player.runs(&line, leaves);
                 assert_eq!(binding(&world), before, "{name}: {line}: {said}");
-                let refused = ["the user", "cannot see", "another terminal", "younger", "unknown"];
+                let refused = [
+                    "for the user only",
+                    "not the user's",
+                    "cannot see",
+                    "another terminal",
+                    "younger",
+                    "unknown",
+                ];
                 // What never ran proves nothing.
                 let ran = leaves || refused.iter().any(|word| said.contains(word));
                 assert!(ran, "{name}: {line}: {said}");
@@ -351,8 +358,10 @@ fn tried_in_turn(ways: &[Way]) -> Vec<String> {
     for Way { script, leaves, may_stop } in ways {
         let said = player.runs(script, *leaves);
         // What never ran proves nothing.
-        let ran =
-            *leaves || ["the user", "cannot see", "younger"].iter().any(|it| said.contains(it));
+        let ran = *leaves
+            || ["for the user only", "not the user's", "cannot see", "younger"]
+                .iter()
+                .any(|it| said.contains(it));
         let changed = standing(&world) != before;
         let is_named = || *may_stop && by_whom(&world).contains(UNPLACED);
         if changed && !is_named() || !ran {
@@ -421,7 +430,8 @@ fn no_command_below_a_client_without_a_loop_agrees_for_a_person() {
             }
             let script = wrapper.replace("{E}", environment).replace("{C}", "trust --yes");
             let said = player.runs(&script, false);
-            assert!(said.contains("the user"), "{script}: {said}");
+            let refusals = ["for the user only", "not the user's"];
+            assert!(refusals.iter().any(|it| said.contains(it)), "{script}: {said}");
             n_refused += 1;
         }
     }

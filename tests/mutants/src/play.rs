@@ -262,11 +262,13 @@ pub fn play(
         if deadline.is_some_and(|deadline| Instant::now() > deadline) {
             return Ok(Fate::NotTried);
         }
-        let mut reaching: Vec<&Test> =
-            tests.iter().filter(|test| test.reached.contains(&mutants[at])).collect();
-        reaching.sort_by(|a, b| {
-            (a.suite.rank.cmp(&b.suite.rank)).then(a.price().total_cmp(&b.price()))
+        let reaching = tests.iter().filter(|test| test.reached.contains(&mutants[at]));
+        // The other workers change prices meanwhile.
+        let mut priced: Vec<(f64, &Test)> = reaching.map(|test| (test.price(), test)).collect();
+        priced.sort_by(|(a, one), (b, other)| {
+            one.suite.rank.cmp(&other.suite.rank).then(a.total_cmp(b))
         });
+        let reaching: Vec<&Test> = priced.into_iter().map(|(_, test)| test).collect();
         worker.play(mutants[at], &reaching)
     })
 }

@@ -1,9 +1,8 @@
 //! The commands of `ralph`: what each may reach, who may give it, where the help lists it, and its other
 //! names. Their arguments and the words of their help stand with their variants in `cli` of the `ralph` crate.
 //!
-//! The user's commands are refused inside the session of a live loop, whoever runs the shell: there it is
-//! the model that types. Those by which the user agrees to something, or reaches other machines, are
-//! refused below every client.
+//! The user's commands are refused inside the session of a live loop, since the model types in its shells.
+//! Those by which the user agrees to something, or reaches other machines, are refused below every client.
 
 use std::ffi::OsStr;
 

@@ -127,7 +127,7 @@ pub fn is_ours(plan: &RalplanState, input: &Value) -> Result<(), String> {
     let mut others = members.map(|(name, _)| name).filter(|name| *name != "questions");
     if let Some(other) = others.find(|name| *name != "metadata") {
         return Err(format!(
-            "Leave out `{other}` (Claude Code fills it in); pass only `questions`."
+            "leave out `{other}` (Claude Code fills it in) and pass only `questions`"
         ));
     }
     asked(plan, input).map(drop)
@@ -288,7 +288,7 @@ mod tests {
         for name in ["answers", "annotations", "other"] {
             let mut input = ours();
             input[name] = json!({text(&awaiting()): "Proceed"});
-            check(&input, &format!("Leave out `{name}`"));
+            check(&input, &format!("leave out `{name}`"));
         }
     }
 

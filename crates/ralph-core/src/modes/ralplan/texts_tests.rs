@@ -282,7 +282,7 @@ fn why_a_question_is_not_the_gates_is_told_in_these_words() {
     several["answers"] = json!({});
     assert_eq!(
         judge(several).unwrap_err(),
-        "Leave out `answers` (Claude Code fills it in); pass only `questions`."
+        "leave out `answers` (Claude Code fills it in) and pass only `questions`"
     );
     assert_eq!(
         is_ours(&planning(), &asked_with(&all, &text)).unwrap_err(),

@@ -239,7 +239,7 @@ fn difference(diff: &GraphDiff, tasks: &[Task]) -> Vec<String> {
     some(&mut rows, &diff.said_done, |id| {
         let id = visible(id);
         format!(
-            "{id} is still open: ticking its line does not complete it. Run `ralph task done {id} --note '…'`."
+            "{id} is still open: ticking its line does not complete it. Run `ralph mark {id} done --note '…'`."
         )
     });
     rows
